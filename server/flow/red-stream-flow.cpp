@@ -24,6 +24,23 @@
  * the rate of a path that became longer falls by an eighth. */
 #define SLOWER 16
 
+/* Pongs of a bunch show more than this many times the rate. With 1, what comes over a path that
+ * became a little faster is a bunch. */
+#define BUNCH_GAIN 8
+
+/* Bunches count if they come in BUNCH_PERIODS of RED_STREAM_FLOW_ROUNDS periods of this many
+ * microseconds, and are one part of BUNCHED_PART of the bytes. In any period: after each stall of
+ * the path there is a queue. Any part: a client that pauses now and then has one at all times. */
+#define BUNCH_PERIOD 200000
+#define BUNCH_PERIODS 3
+#define BUNCHED_PART 4
+
+/* Microseconds of the rate that may be in flight beyond a bunch, and beyond a BDP of the shortest
+ * delay. With 25 ms in the first, a path with jitter carries less; with 160 ms in the second, five
+ * channels that share a path which delivers in bunches wait for two more. */
+#define BUNCH_MORE 35000
+#define BUNCH_MOST 60000
+
 /* The table at the top of red-stream-flow.h, in the order of Phase. */
 struct RedStreamFlow::PhaseRules {
     const char *name;
@@ -136,6 +153,7 @@ bool RedStreamFlow::pong_received(uint64_t now, uint32_t id)
     if (phase == STARTING || (phase == TIMED_OUT && untrusted_pongs == 0)) {
         phase = OPEN;
     }
+    update_bunches(now, probe);
     acked_bytes = probe->sent_bytes;
     counted_acked = probe->counted_bytes;
     acked_time = now;
@@ -204,6 +222,50 @@ void RedStreamFlow::add_shortest(uint64_t now, uint32_t sample)
         shortest_time = now;
     }
     shortest = std::min(shortest, sample);
+}
+
+/* To be called before the totals become those of @probe. */
+void RedStreamFlow::update_bunches(uint64_t now, const Probe *probe)
+{
+    if (now - period_time > BUNCH_PERIOD) {
+        period_time = now;
+        period = (period + 1) % RED_STREAM_FLOW_ROUNDS;
+        periods[period] = Period();
+    }
+    Period *const current = &periods[period];
+    const uint64_t bytes = probe->counted_bytes - counted_acked;
+    const uint64_t bunch = probe->counted_bytes - bunch_begin;
+    const uint64_t elapsed = std::min<uint64_t>(now - bunch_time, G_USEC_PER_SEC);
+    const uint64_t usual = BUNCH_GAIN * rate * elapsed / G_USEC_PER_SEC;
+
+    current->bytes += bytes;
+    if (bunch <= usual) {
+        bunch_time = now;
+        bunch_begin = probe->counted_bytes;
+    } else {
+        current->bunched += bytes;
+        current->largest = std::max(current->largest, bunch - usual);
+    }
+}
+
+/* Three times a bunch, so that the rate grows although the bytes in flight come in several. No more
+ * than causes a queue of BUNCH_MORE if it is all that the path holds back. */
+uint64_t RedStreamFlow::bunches_limit() const
+{
+    const uint64_t base = std::min(shortest, shortest_before);
+    const uint64_t most = base * STEADY_GAIN_PERCENT / 100 + RED_STREAM_SLACK + BUNCH_MOST;
+    uint64_t sizes[RED_STREAM_FLOW_ROUNDS];
+
+    if (phase != OPEN || is_growing()) {
+        return 0;
+    }
+    std::transform(periods, periods + RED_STREAM_FLOW_ROUNDS, sizes, [](const Period &last) {
+        return last.bunched * BUNCHED_PART < last.bytes ? 0 : last.largest;
+    });
+    std::sort(sizes, sizes + RED_STREAM_FLOW_ROUNDS);
+    const uint64_t bunch = sizes[RED_STREAM_FLOW_ROUNDS - BUNCH_PERIODS];
+    return std::min({ 3 * bunch, bunch + rate * BUNCH_MORE / G_USEC_PER_SEC,
+                      rate * most / G_USEC_PER_SEC });
 }
 
 /* Others on the same line may have sent what makes pongs late without a queue of this channel. If
@@ -372,7 +434,7 @@ uint64_t RedStreamFlow::limit() const
     }
     /* All bytes before the first probe may have arrived: its pong has yet to confirm them. */
     const uint64_t span = probes[probe_begin % G_N_ELEMENTS(probes)].counted_bytes - counted_acked;
-    return full + std::min(span, full);
+    return std::max(full + std::min(span, full), bunches_limit());
 }
 
 bool RedStreamFlow::has_room() const

@@ -29,6 +29,12 @@
  * path: one that decodes slowly shows a low rate, and gets a short queue. Below, "BDP" is rate *
  * delay (bdp() in the code, with the gain).
  *
+ * Jitter: if most round trips take many times as long as the shortest, a BDP fills only a part of
+ * the path. What was held back then comes in a bunch, while behind a queue the line, or the client,
+ * puts time between any two messages. So where bunches are frequent, as much as comes in one may be
+ * in flight, and somewhat more, see bunches_limit(). Channels that share a line see bunches that
+ * grow with what all have in flight, so there is a bound.
+ *
  * Messages larger than the BDP: no probe is inside a message. When the socket has accepted the
  * end of a large one, the path has carried most of it already. So at most half a BDP of it
  * counts as in flight; otherwise the path would be idle for a round trip after each. The kernel
@@ -45,7 +51,7 @@
  *
  *   phase        limit                         rate may become      delay may become
  *   STARTING     BDP or upstream's             -                    -
- *   OPEN         BDP                           more or less         less
+ *   OPEN         BDP; more after bunches       more or less         less
  *   REMEASURING  what causes no queue          more                 more or less
  *   RESTARTED    a quarter of the BDP, and     more; less, if a     less
  *                what pongs confirm            pong shows a queue
@@ -220,6 +226,8 @@ private:
 
     bool update_delay(uint64_t now, const Probe *probe);
     void add_shortest(uint64_t now, uint32_t sample);
+    void update_bunches(uint64_t now, const Probe *probe);
+    uint64_t bunches_limit() const;
     uint64_t longest_delay() const;
     void update_rate(uint64_t now, const Probe *probe, bool queued);
     void update_restart(uint64_t now, bool queued);
@@ -286,6 +294,18 @@ private:
     uint32_t shortest = UINT32_MAX;
     uint32_t shortest_before = UINT32_MAX;
     uint64_t shortest_time = 0;
+    /* when the first pong of the latest bunch came, and what was counted up to its probe */
+    uint64_t bunch_time = 0;
+    uint64_t bunch_begin = 0;
+    /* Bytes that came in one of the last periods, those of them in bunches, and the most in one
+     * bunch. The current period, and when it began. */
+    struct Period {
+        uint64_t bytes;
+        uint64_t bunched;
+        uint64_t largest;
+    } periods[RED_STREAM_FLOW_ROUNDS] = { };
+    uint32_t period = 0;
+    uint64_t period_time = 0;
     /* all pongs of this round trip showed a queue; or came later than the BDP explains */
     bool round_queued = false;
     bool round_late = false;

@@ -734,6 +734,35 @@ static void test_limit()
     g_assert_cmpstr(flow.get_phase(), ==, "steady");
 }
 
+/* Round trips of 2 and 60 ms in turn, all pongs of which come at once: the limit is more than two
+ * BDPs, but not after a pause. */
+static void test_bunches_after_pause()
+{
+    RedStreamFlow flow;
+    std::vector<uint32_t> ids;
+    uint64_t now = 1;
+
+    for (int i = 0; i < 200; ++i) {
+        ids.clear();
+        send_some(&flow, now, false, 1000, &ids);
+        now += i % 2 ? 60000 : 2000;
+        for (uint32_t id : ids) {
+            g_assert_true(flow.pong_received(now, id));
+        }
+    }
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+    const uint64_t full = flow.limit();
+    const uint32_t id = flow.get_next_probe();
+    flow.probe_sent(now, PROBE_SIZE);
+    g_assert_cmpuint(flow.limit(), >, 2 * full);
+    g_assert_true(flow.pong_received(now += 2000, id));
+
+    now += RED_STREAM_FLOW_AGE + 1;
+    flow.probe_sent(now, PROBE_SIZE);
+    g_assert_cmpstr(flow.get_phase(), ==, "restarted");
+    g_assert_cmpuint(flow.limit(), <, full);
+}
+
 /* A message as large as a BDP counts as a whole, and has no pace of its own. With as much in flight
  * as the limit says sending stops. */
 static void test_at_limit()
@@ -911,6 +940,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/remeasures-without-rate", test_remeasures_without_rate);
     g_test_add_func("/server/stream-flow/measured-once", test_measured_once);
     g_test_add_func("/server/stream-flow/limit", test_limit);
+    g_test_add_func("/server/stream-flow/bunches-after-pause", test_bunches_after_pause);
     g_test_add_func("/server/stream-flow/never-stuck", test_never_stuck);
     g_test_add_func("/server/stream-flow/start", test_start);
     g_test_add_func("/server/stream-flow/queue-at-start", test_queue_at_start);

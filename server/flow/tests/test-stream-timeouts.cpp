@@ -76,6 +76,9 @@ public:
     }
     void forget() { times.clear(); most_bytes = 0; }
 
+    /* Both send over the line of @other, which lives longer. */
+    void share(Channel *other) { line_free = other->line_free; }
+
     /* relays, path and client; and the most since forget() */
     uint64_t bytes_in_network()
     {
@@ -113,7 +116,7 @@ private:
 
     bool is_blocked() const
     {
-        return path_free > now && (path_free - now) * path.rate(now) / SECOND > RELAY_BUFFER;
+        return *line_free > now && (*line_free - now) * path.rate(now) / SECOND > RELAY_BUFFER;
     }
 
     void push()
@@ -173,15 +176,17 @@ private:
     /* Returns when the client has handled the message. */
     uint64_t transmit(uint32_t size)
     {
-        path_free = std::max(path_free, now);
+        *line_free = std::max(*line_free, now);
         for (uint32_t left = size; left > 0; ) {
-            const uint64_t rate = path.rate(path_free);
+            const uint64_t rate = path.rate(*line_free);
             const uint32_t part = std::min<uint64_t>(left, std::max<uint64_t>(rate / 1000, 1));
 
-            path_free += (part * SECOND + rate - 1) / rate;
+            *line_free += (part * SECOND + rate - 1) / rate;
             left -= part;
         }
-        handled_time = std::max(handled_time, path.arrival(path_free + path.delay(path_free) / 2));
+        const uint64_t arrival = path.arrival(*line_free + path.delay(*line_free) / 2);
+
+        handled_time = std::max(handled_time, arrival);
         handled.push_back({ size, handled_time });
         bytes += size;
         carried += size;
@@ -210,6 +215,7 @@ private:
     uint32_t (*endless)(unsigned n) = nullptr;
     unsigned drawn = 0;
     uint64_t path_free = 0;
+    uint64_t *line_free = &path_free;
     uint64_t handled_time = 0;
     uint64_t answer_time = 0;
     std::deque<Message> handled;
@@ -425,6 +431,117 @@ static void test_varies()
     }
 }
 
+/* Most round trips take many times as long as the shortest: each packet is delivered up to 60 ms
+ * late, in order. Nothing but the bunches tells that from a queue. The path is filled well, and
+ * no less than by upstream's limit, and the queue is shorter than another such delay. Both
+ * end with the jitter. */
+static void test_jitter()
+{
+    uint32_t (*const sizes[])(unsigned) = {
+        [](unsigned) { return 240u; }, [](unsigned) { return 4000u; }, images,
+    };
+    const uint64_t packet = 1448 * SECOND / (20000 * kbit);
+    const auto later = [=](uint64_t time) {
+        return time < 60 * SECOND ? time + any(time / packet, 60000) : time;
+    };
+
+    for (const bool answers : { false, true }) {
+        for (const auto size : sizes) {
+            const Path path = { always(20000 * kbit), always(2000), in_time, nullptr };
+            Channel by_upstream(path, false), by_flow(path, true);
+
+            for (Channel *channel : { &by_upstream, &by_flow }) {
+                (answers ? channel->path.answer : channel->path.arrival) = later;
+                channel->start(0, size);
+                channel->run(10 * SECOND);
+                channel->forget();
+                channel->carried = 0;
+                channel->run(60 * SECOND);
+            }
+            g_test_message("%s late: %" G_GUINT64_FORMAT " %%, upstream %" G_GUINT64_FORMAT
+                           ", p95 %" G_GUINT64_FORMAT " us", answers ? "answers" : "data",
+                           by_flow.carried * 100 / (50 * 20000 * kbit),
+                           by_upstream.carried * 100 / (50 * 20000 * kbit),
+                           by_flow.network_time(95));
+            g_assert_cmpuint(by_flow.carried, >=, 50 * 20000 * kbit * 6 / 10);
+            g_assert_cmpuint(by_flow.carried, >=, by_upstream.carried * 9 / 10);
+            g_assert_cmpuint(by_flow.network_time(95), <=, 2000 + 2 * 60000);
+            by_flow.run(65 * SECOND);
+            by_flow.forget();
+            by_flow.run(75 * SECOND);
+            g_test_message("later p95 %" G_GUINT64_FORMAT " us", by_flow.network_time(95));
+            g_assert_cmpuint(by_flow.network_time(95), <=, 45000);
+        }
+    }
+}
+
+/* A client that pauses now and then gets a bunch each time. That is no reason to have one in the
+ * network at all times. */
+static void test_pauses()
+{
+    for (const uint64_t delay : { 2000, 20000 }) {
+        const auto pauses = [](uint64_t time) {
+            return std::max(time, time / 200000 * 200000 + 50000);
+        };
+        Channel channel({ always(20000 * kbit), always(delay), pauses, nullptr }, true);
+
+        channel.start(0, [](unsigned) { return 240u; });
+        channel.run(10 * SECOND);
+        channel.forget();
+        channel.carried = 0;
+        channel.run(30 * SECOND);
+        g_test_message("%" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT " %%, p50 %" G_GUINT64_FORMAT
+                       " us", delay, channel.carried * 100 / (20 * 20000 * kbit),
+                       channel.network_time(50));
+        g_assert_cmpuint(channel.carried, >=, 20 * 20000 * kbit * 3 / 4);
+        g_assert_cmpuint(channel.network_time(50), <=, delay * 5 / 4 + 10000);
+    }
+}
+
+/* Five channels over one line that delivers in bunches. Those of each grow with what all have in
+ * flight: if the limits followed without a bound, the queue would grow until the relay is full. It
+ * is longer by a bunch at most than if the limits did not follow, which is @usual (p95). */
+static void test_bunches_of_all()
+{
+    static const struct {
+        uint64_t bunch, delay, usual;
+    } cases[] = {
+        { 1, 2000, 158000 }, { 20000, 2000, 219000 }, { 50000, 2000, 299000 },
+        { 50000, 20000, 290000 }, { 50000, 100000, 200000 },
+    };
+
+    for (const auto &test : cases) {
+        const auto next = [=](uint64_t time) { return (time / test.bunch + 1) * test.bunch; };
+        const Path path = { always(20000 * kbit), always(test.delay), next, nullptr };
+        std::deque<Channel> channels;
+        uint64_t carried = 0, longest = 0;
+
+        while (channels.size() < 5) {
+            channels.emplace_back(path, true);
+            channels.back().share(&channels.front());
+            channels.back().start(0, [](unsigned) { return 240u; });
+        }
+        for (uint64_t time = 0; time < 30 * SECOND; time += 100) {
+            for (Channel &channel : channels) {
+                channel.run(time);
+                if (time == 10 * SECOND) {
+                    channel.forget();
+                    channel.carried = 0;
+                }
+            }
+        }
+        for (Channel &channel : channels) {
+            carried += channel.carried;
+            longest = std::max(longest, channel.network_time(95));
+        }
+        g_test_message("each %" G_GUINT64_FORMAT " us, %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT
+                       " %%, p95 %" G_GUINT64_FORMAT " us, usual %" G_GUINT64_FORMAT, test.bunch,
+                       test.delay, carried * 100 / (20 * 20000 * kbit), longest, test.usual);
+        g_assert_cmpuint(carried, >=, 20 * 20000 * kbit * 9 / 10);
+        g_assert_cmpuint(longest, <=, test.usual + test.bunch + SECOND / 100);
+    }
+}
+
 /* Wi-Fi and mobile networks deliver in bunches, what the client gets or what it answers. The path
  * is full all the same, with little more in the network than comes in a bunch. */
 static void test_bunches()
@@ -510,7 +627,10 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-timeouts/delay-follows", test_delay_follows);
     g_test_add_func("/server/stream-timeouts/delay-follows-little", test_delay_follows_little);
     g_test_add_func("/server/stream-timeouts/varies", test_varies);
+    g_test_add_func("/server/stream-timeouts/jitter", test_jitter);
+    g_test_add_func("/server/stream-timeouts/pauses", test_pauses);
     g_test_add_func("/server/stream-timeouts/bunches", test_bunches);
+    g_test_add_func("/server/stream-timeouts/bunches-of-all", test_bunches_of_all);
     g_test_add_func("/server/stream-timeouts/stands-still", test_stands_still);
     g_test_add_func("/server/stream-timeouts/frozen", test_frozen);
 
