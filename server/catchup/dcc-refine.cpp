@@ -68,7 +68,8 @@ static bool is_lossy_upstream(DisplayChannelClient *dcc, const RedDrawable *red_
 static bool leaves_what_is_below(const RedDrawable *drawable)
 {
     return drawable->type == QXL_DRAW_ALPHA_BLEND || drawable->type == QXL_DRAW_TRANSPARENT ||
-           (drawable->type == QXL_DRAW_COPY && drawable->u.copy.mask.bitmap);
+           (drawable->type == QXL_DRAW_COPY &&
+            (drawable->u.copy.mask.bitmap || drawable->u.copy.rop_descriptor != SPICE_ROPD_OP_PUT));
 }
 
 void DccRefine::drawn(Drawable *drawable)

@@ -251,36 +251,46 @@ void DisplayMotion::know(const RedDrawable *drawable, bool is_fit)
     }
 }
 
-/* Note what a composite has drawn, and copies of that. Canvases differ there: in that of a client
- * without fixes/0080 the transform of an earlier composite may still be in effect. */
+/* Note what a composite has drawn, and what may be copied from there. Canvases differ: in that of a
+ * client without fixes/0080 the transform of an earlier composite may still be in effect. */
 void DisplayMotion::doubt(const RedDrawable *drawable, bool is_fit)
 {
-    const SpiceRect &bbox = drawable->bbox;
+    const SpiceRect all = dcc_surface_bounds(display->priv->surfaces[0]), &bbox = drawable->bbox;
+    const bool is_composite = drawable->type == QXL_DRAW_COMPOSITE;
     const bool reads_surface =
         std::any_of(std::begin(drawable->surface_deps), std::end(drawable->surface_deps),
-                    [](int surface_id) { return surface_id > 0; });
-    QRegion area;
+                    [](int surface_id) { return surface_id >= 0; });
+    const bool doubts = !region_is_empty(&doubtful);
 
     if (drawable->surface_id != 0) {
-        doubts_surfaces = doubts_surfaces || drawable->type == QXL_DRAW_COMPOSITE;
+        doubts_surfaces = doubts_surfaces || is_composite || (reads_surface && doubts);
         return;
     }
-    dcc_drawing_region(drawable, &area);
-    if (drawable->type == QXL_DRAW_COMPOSITE || (reads_surface && doubts_surfaces)) {
-        region_or(&doubtful, &area);
-    } else if (drawable->type == QXL_COPY_BITS) {
-        red_catch_up_copied(&doubtful, &doubtful, &area, bbox.left - drawable->u.copy_bits.src_pos.x,
-                            bbox.top - drawable->u.copy_bits.src_pos.y);
-    } else if (is_fit) {
-        region_exclude(&doubtful, &area);
+    /* the display rejects what is not on the screen */
+    if (bbox.left < 0 || bbox.left >= bbox.right || bbox.right > all.right ||
+        bbox.top < 0 || bbox.top >= bbox.bottom || bbox.bottom > all.bottom) {
+        return;
     }
-    region_destroy(&area);
+    bool copies = reads_surface && (doubts_surfaces || doubts);
+    if (drawable->type == QXL_COPY_BITS && doubts) {
+        SpiceRect from = dcc_copy_source(drawable);
+
+        rect_sect(&from, &all);
+        pixman_box32_t source = { from.left, from.top, from.right, from.bottom };
+        copies = !rect_is_empty(&from) &&
+                 pixman_region32_contains_rectangle(&doubtful, &source) != PIXMAN_REGION_OUT;
+    }
+    if (is_composite || copies) {
+        region_add(&doubtful, &bbox);
+    } else if (doubts && is_fit && drawable->clip.type == SPICE_CLIP_TYPE_NONE) {
+        region_remove(&doubtful, &bbox);
+    }
     if (pixman_region32_n_rects(&doubtful) > RED_MOTION_MAX_RECTS) {
-        const SpiceRect all = {
+        const SpiceRect extents = {
             doubtful.extents.x1, doubtful.extents.y1, doubtful.extents.x2, doubtful.extents.y2
         };
 
-        region_add(&doubtful, &all);
+        region_add(&doubtful, &extents);
     }
 }
 

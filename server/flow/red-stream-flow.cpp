@@ -349,6 +349,7 @@ void RedStreamFlow::start_again(uint64_t now)
         std::max<uint64_t>(full_bdp() * (STEADY_GAIN_PERCENT - 100) / 100, RED_STREAM_FLOW_MIN);
     restart_time = now;
     restart_begin = sent_bytes;
+    std::fill_n(periods, RED_STREAM_FLOW_ROUNDS, Period());
 }
 
 uint64_t RedStreamFlow::covered_since_restart() const

@@ -26,7 +26,7 @@ static void invert_twice()
     Client first(guest.device.server), second(guest.device.server);
 
     for (Client *const client : { &first, &second }) {
-        client->read(200);
+        client->read_picture();
         client->pictures = 0;
     }
     /* all else waits for it */
@@ -36,7 +36,7 @@ static void invert_twice()
     invert(&guest);
     guest.device.run();
     for (Client *const client : { &first, &second }) {
-        client->read(500);
+        client->read_picture();
         /* which is the photo; on a photo, the area would come as one, too */
         g_assert_cmpuint(client->pictures, ==, 1);
     }

@@ -124,6 +124,15 @@ struct Client: TestDisplayClient
         }
     }
 
+    /* The next, and what comes after it. */
+    void read_picture()
+    {
+        while (pictures == 0) {
+            read(10);
+        }
+        read(500);
+    }
+
 private:
     uint32_t window = 0, num_unacked = 0;
 
@@ -150,7 +159,7 @@ static inline void draw_behind_a_photo(Guest *guest, Client *client,
 {
     std::atomic<bool> has_stopped(false);
 
-    client->read(200);
+    client->read_picture();
     client->pictures = 0;
     guest->draw_photo();
     guest->device.run();

@@ -761,6 +761,20 @@ static void test_bunches_after_pause()
     flow.probe_sent(now, PROBE_SIZE);
     g_assert_cmpstr(flow.get_phase(), ==, "restarted");
     g_assert_cmpuint(flow.limit(), <, full);
+
+    /* the path may be another one, without jitter */
+    for (int i = 0; i < 20; ++i) {
+        ids.clear();
+        send_some(&flow, now, false, 1000, &ids);
+        for (uint32_t sent : ids) {
+            now += 200;
+            flow.pong_received(now, sent);
+        }
+    }
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+    const uint64_t now_full = flow.limit();
+    flow.probe_sent(now, PROBE_SIZE);
+    g_assert_cmpuint(flow.limit(), <=, 2 * now_full);
 }
 
 /* A message as large as a BDP counts as a whole, and has no pace of its own. With as much in flight
