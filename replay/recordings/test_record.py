@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 import argparse
 import errno
+import gzip
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +80,11 @@ def test_a_recording_is_taken_in(tmp_path: Path, shipped: Path, monkeypatch: pyt
 def test_damaged_files_are_not_taken_in(tmp_path: Path, shipped: Path) -> None:
     (tmp_path / "own.rec").write_bytes(b"SPICE_REPLAY 1\nevent 0 0 4 1\n")
     (tmp_path / "other.rec").write_bytes(b"no recording")
+    packed = bytearray(gzip.compress(b"SPICE_REPLAY 1\n" + random.Random(1).randbytes(10000)))
+    packed[10] = 7      # a gzip file with a block of no known type
+    (tmp_path / "packed.rec.gz").write_bytes(packed)
     about = ("--what", "w", "--driver", "d", "--licence", "l")
-    for name in ("other.rec", "missing.rec"):
+    for name in ("other.rec", "missing.rec", "packed.rec.gz"):
         with pytest.raises(BenchError) as caught:
             add.execute(parsed(str(tmp_path / name), *about))
         assert caught.value.status == 2

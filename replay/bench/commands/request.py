@@ -151,7 +151,8 @@ def rows(request: Request) -> list[tuple[libraries.Library, str]]:
 def _pause_at(recording: catalogue.Recording, pace: str) -> tuple[int, ...]:
     """Evenly spread over the recording; only at pace max, as a pause would disturb the times of what follows."""
     pauses = _PAUSES if pace == "max" and recording.commands else 0
-    return tuple((recording.commands or 0) * part // (pauses + 1) for part in range(1, pauses + 1))
+    places = {(recording.commands or 0) * part // (pauses + 1) for part in range(1, pauses + 1)}
+    return tuple(sorted(places - {0}))      # fewer in a recording of few commands
 
 
 def _conditions(asked: Conditions, pace: str) -> dict[str, Any]:

@@ -270,3 +270,8 @@ def test_a_file_that_is_no_result_is_left_alone(bench: Bench) -> None:
     done = bench.compare("--modes", "gather", "--repeat", "1", "--transport", "plain")
     assert done.returncode == 2 and "compare.json is not JSON" in done.stderr and done.stderr.count("\n") == 1
     assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize(("commands", "places"), [(None, ()), (1, ()), (2, (1,)), (3, (1, 2)), (100, (25, 50, 75))])
+def test_a_recording_of_few_commands_has_fewer_pauses(spec: RunSpec, commands: int | None, places: tuple[int, ...]) -> None:
+    assert request._pause_at(replace(spec.recording, commands=commands), "max") == places

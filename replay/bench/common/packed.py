@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import zlib
 from pathlib import Path
 from typing import IO
 
-DAMAGED = (EOFError, lzma.LZMAError, gzip.BadGzipFile)       # exceptions when reading a damaged compressed file
+DAMAGED = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile)       # exceptions when reading a damaged compressed file
 
 
 def opened(path: Path) -> IO[bytes]:

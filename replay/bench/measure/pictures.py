@@ -47,10 +47,12 @@ def _most_common(runs: Iterable[Run]) -> Series:
 
 
 def _without_loss(runs: list[Run], known: Mapping[int, str]) -> Series:
-    """The known pictures; without any, what most runs on a LAN show, among those whose last picture is the recording's."""
+    """The known pictures; without any, what most runs of stock show, else most runs, on a LAN if there are any, among those whose last
+    picture is the recording's."""
     near = [run for run in runs if not _may_be_slow(run)] or runs
-    good = [run for run in near if known.get(END) in (None, run["picture_sha256"])]
-    return tuple((command, known.get(command, shown)) for command, shown in _most_common(good or near))
+    good = [run for run in near if known.get(END) in (None, run["picture_sha256"])] or near
+    stock = [run for run in good if run["mode"] == "stock"]
+    return tuple((command, known.get(command, shown)) for command, shown in _most_common(stock or good))
 
 
 def _difference(series: Series, expected: Series) -> str:

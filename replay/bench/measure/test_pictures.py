@@ -46,6 +46,11 @@ def test_without_a_reference_the_majority_is_it() -> None:
     assert judged([run("cork", "a"), run("batch", "b"), run("flow", "a")]) == [GOOD, BAD, GOOD]
 
 
+def test_without_a_reference_stock_is_it() -> None:
+    """Of one's own recording: however many patched modes show something else, they are what is tried."""
+    assert judged([run("batch", "b"), run("stock", "a"), run("flow", "b")]) == [BAD, GOOD, BAD]
+
+
 def test_pictures_in_between_must_agree() -> None:
     runs = [run("cork", "a", "w", "x"), run("batch", "a", "w", "y"), run("flow", "a", "w", "x")]
     assert judged(runs, "a") == [GOOD, BAD, GOOD]
