@@ -47,6 +47,13 @@ void DisplayMotion::drop()
     motion.reset();
 }
 
+/* Whether @bbox is not empty, and all of it on the screen. The display rejects other drawings. */
+static bool is_inside(const SpiceRect &bbox, const RedSurface *screen)
+{
+    return bbox.left >= 0 && bbox.left < bbox.right && bbox.right <= screen->context.width &&
+           bbox.top >= 0 && bbox.top < bbox.bottom && bbox.bottom <= screen->context.height;
+}
+
 /* Whether @drawable draws an unchanged bitmap on the screen. @bytes: set to its bytes per pixel. */
 bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
 {
@@ -91,9 +98,7 @@ bool DisplayMotion::is_fit(const RedDrawable *drawable, int *bytes) const
     }
 
     const SpiceRect &area = copy.src_area, &bbox = drawable->bbox;
-    if (bbox.left < 0 || bbox.left >= bbox.right || bbox.right > screen->context.width ||
-        bbox.top < 0 || bbox.top >= bbox.bottom || bbox.bottom > screen->context.height ||
-        area.left < 0 || area.right > static_cast<int64_t>(bitmap.x) ||
+    if (!is_inside(bbox, screen) || area.left < 0 || area.right > static_cast<int64_t>(bitmap.x) ||
         area.top < 0 || area.bottom > static_cast<int64_t>(bitmap.y) ||
         area.right - area.left != bbox.right - bbox.left ||
         area.bottom - area.top != bbox.bottom - bbox.top) {
@@ -255,7 +260,8 @@ void DisplayMotion::know(const RedDrawable *drawable, bool is_fit)
  * client without fixes/0080 the transform of an earlier composite may still be in effect. */
 void DisplayMotion::doubt(const RedDrawable *drawable, bool is_fit)
 {
-    const SpiceRect all = dcc_surface_bounds(display->priv->surfaces[0]), &bbox = drawable->bbox;
+    const RedSurface *screen = display->priv->surfaces[0];
+    const SpiceRect &bbox = drawable->bbox;
     const bool is_composite = drawable->type == QXL_DRAW_COMPOSITE;
     const bool reads_surface =
         std::any_of(std::begin(drawable->surface_deps), std::end(drawable->surface_deps),
@@ -266,13 +272,12 @@ void DisplayMotion::doubt(const RedDrawable *drawable, bool is_fit)
         doubts_surfaces = doubts_surfaces || is_composite || (reads_surface && doubts);
         return;
     }
-    /* the display rejects what is not on the screen */
-    if (bbox.left < 0 || bbox.left >= bbox.right || bbox.right > all.right ||
-        bbox.top < 0 || bbox.top >= bbox.bottom || bbox.bottom > all.bottom) {
+    if (!screen || !is_inside(bbox, screen)) {
         return;
     }
     bool copies = reads_surface && (doubts_surfaces || doubts);
     if (drawable->type == QXL_COPY_BITS && doubts) {
+        const SpiceRect all = dcc_surface_bounds(screen);
         SpiceRect from = dcc_copy_source(drawable);
 
         rect_sect(&from, &all);

@@ -121,13 +121,8 @@ struct Guest
             QXLImage *const mask = keep<QXLImage>();
             const int stride = (box.width + 31) / 32 * 4;
 
-            mask->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-            mask->descriptor.width = mask->bitmap.x = box.width;
-            mask->descriptor.height = mask->bitmap.y = box.height;
-            mask->bitmap.format = SPICE_BITMAP_FMT_1BIT_BE;
-            mask->bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
-            mask->bitmap.stride = stride;
-            mask->bitmap.data = reinterpret_cast<uintptr_t>(keep<uint8_t>(stride * box.height));
+            test_set_bitmap(mask, SPICE_BITMAP_FMT_1BIT_BE, box.width, box.height, stride,
+                            keep<uint8_t>(stride * box.height));
             drawable->u.copy.mask.bitmap = reinterpret_cast<uintptr_t>(mask);
         } else {
             const QXLCopy photo = drawable->u.copy;
@@ -152,13 +147,7 @@ struct Guest
         for (int i = 0; i < width * height; ++i) {
             pixels[i] = 0x40404 * (i % width) + random(noise);
         }
-        image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-        image->descriptor.width = image->bitmap.x = width;
-        image->descriptor.height = image->bitmap.y = height;
-        image->bitmap.format = SPICE_BITMAP_FMT_32BIT;
-        image->bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
-        image->bitmap.stride = width * 4;
-        image->bitmap.data = reinterpret_cast<uintptr_t>(pixels);
+        test_set_bitmap(image, SPICE_BITMAP_FMT_32BIT, width, height, width * 4, pixels);
         drawable->u.copy.src_bitmap = reinterpret_cast<uintptr_t>(image);
         drawable->u.copy.src_area = rect({ 0, 0, width, height });
         drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;

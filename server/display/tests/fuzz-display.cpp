@@ -300,7 +300,10 @@ struct FuzzGuest: Guest
     {
         Picture &picture = pictures[surface];
 
-        for (int y = box.top; stays_lossy && y < box.top + box.height; ++y) {
+        if (!stays_lossy) {
+            return;
+        }
+        for (int y = box.top; y < box.top + box.height; ++y) {
             for (int x = box.left; x < box.left + box.width; ++x) {
                 picture.at(x, y) |= TEST_LOSSY;
             }

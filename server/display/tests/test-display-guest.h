@@ -300,13 +300,8 @@ struct Guest
         uint32_t *const pixels = keep<uint32_t>(box.width * box.height);
 
         std::fill_n(pixels, box.width * box.height, colour);
-        image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-        image->descriptor.width = image->bitmap.x = box.width;
-        image->descriptor.height = image->bitmap.y = box.height;
-        image->bitmap.format = SPICE_BITMAP_FMT_32BIT;
-        image->bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
-        image->bitmap.stride = box.width * 4;
-        image->bitmap.data = reinterpret_cast<uintptr_t>(pixels);
+        test_set_bitmap(image, SPICE_BITMAP_FMT_32BIT, box.width, box.height, box.width * 4,
+                        pixels);
         drawable->u.composite.flags = PIXMAN_OP_SRC;
         drawable->u.composite.src = reinterpret_cast<uintptr_t>(image);
         device.push(QXL_CMD_DRAW, drawable);

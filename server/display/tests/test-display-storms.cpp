@@ -239,13 +239,7 @@ private:
                 data[y * stride + x / 8] |= is_drawn << (7 - x % 8);
             }
         }
-        image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-        image->descriptor.width = image->bitmap.x = box.width;
-        image->descriptor.height = image->bitmap.y = box.height;
-        image->bitmap.format = SPICE_BITMAP_FMT_1BIT_BE;
-        image->bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
-        image->bitmap.stride = stride;
-        image->bitmap.data = reinterpret_cast<uintptr_t>(data);
+        test_set_bitmap(image, SPICE_BITMAP_FMT_1BIT_BE, box.width, box.height, stride, data);
         drawable->u.copy.mask.bitmap = reinterpret_cast<uintptr_t>(image);
         drawable->effect = QXL_EFFECT_BLEND;
         return mask;

@@ -43,13 +43,7 @@ struct Guest
         for (int i = 0; i < SIDE * SIDE; ++i) {
             photo[i] = 0x20202 * (i % SIDE) + i * 7919u % 8;
         }
-        image.descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-        image.descriptor.width = image.bitmap.x = SIDE;
-        image.descriptor.height = image.bitmap.y = SIDE;
-        image.bitmap.format = SPICE_BITMAP_FMT_32BIT;
-        image.bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
-        image.bitmap.stride = SIDE * 4;
-        image.bitmap.data = reinterpret_cast<uintptr_t>(photo.data());
+        test_set_bitmap(&image, SPICE_BITMAP_FMT_32BIT, SIDE, SIDE, SIDE * 4, photo.data());
 
         auto rects = reinterpret_cast<QXLClipRects *>(clip.data());
         auto rect = reinterpret_cast<QXLRect *>(rects->chunk.data);

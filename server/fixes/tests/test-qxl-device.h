@@ -19,6 +19,19 @@ enum { TEST_QXL_WIDTH = 64, TEST_QXL_HEIGHT = 48 };
 
 struct TestDevice;
 
+/* A bitmap from its top, in one piece: @data, which has @stride bytes a line. */
+static inline void test_set_bitmap(QXLImage *image, uint8_t format, uint32_t width, uint32_t height,
+                                   uint32_t stride, const void *data)
+{
+    image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
+    image->descriptor.width = image->bitmap.x = width;
+    image->descriptor.height = image->bitmap.y = height;
+    image->bitmap.format = format;
+    image->bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
+    image->bitmap.stride = stride;
+    image->bitmap.data = reinterpret_cast<uintptr_t>(data);
+}
+
 struct TestQxl: QXLInstance
 {
     TestDevice *const device;

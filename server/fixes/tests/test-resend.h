@@ -75,13 +75,8 @@ struct Guest
         for (int i = 0; i < PHOTO_WIDTH * PHOTO_HEIGHT; ++i) {
             pixels[i] = 0x40404 * (i % PHOTO_WIDTH) + i * 7919u % 8;
         }
-        image->descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-        image->descriptor.width = image->bitmap.x = PHOTO_WIDTH;
-        image->descriptor.height = image->bitmap.y = PHOTO_HEIGHT;
-        image->bitmap.format = SPICE_BITMAP_FMT_32BIT;
-        image->bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
-        image->bitmap.stride = PHOTO_WIDTH * 4;
-        image->bitmap.data = reinterpret_cast<uintptr_t>(pixels);
+        test_set_bitmap(image, SPICE_BITMAP_FMT_32BIT, PHOTO_WIDTH, PHOTO_HEIGHT, PHOTO_WIDTH * 4,
+                        pixels);
         drawable->u.copy.src_bitmap = reinterpret_cast<uintptr_t>(image);
         drawable->u.copy.src_area = { 0, 0, PHOTO_HEIGHT, PHOTO_WIDTH };
         drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;

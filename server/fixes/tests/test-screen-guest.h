@@ -29,13 +29,8 @@ struct ScreenGuest
             memset(surfaces_dest, 0xff, sizeof(surfaces_dest));
             image.descriptor.id = cache_id;
             image.descriptor.flags = cache_id ? QXL_IMAGE_CACHE : 0;
-            image.descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-            image.descriptor.width = image.bitmap.x = TEST_QXL_WIDTH;
-            image.descriptor.height = image.bitmap.y = TEST_QXL_HEIGHT;
-            image.bitmap.format = SPICE_BITMAP_FMT_32BIT;
-            image.bitmap.flags = QXL_BITMAP_DIRECT | QXL_BITMAP_TOP_DOWN;
-            image.bitmap.stride = TEST_QXL_WIDTH * 4;
-            image.bitmap.data = reinterpret_cast<uintptr_t>(pixels.data());
+            test_set_bitmap(&image, SPICE_BITMAP_FMT_32BIT, TEST_QXL_WIDTH, TEST_QXL_HEIGHT,
+                            TEST_QXL_WIDTH * 4, pixels.data());
         }
     };
 

@@ -20,13 +20,8 @@ struct TestFrame
     TestFrame(uint64_t id, const uint32_t *pixels, const QXLRect &box)
     {
         image.descriptor.id = id;
-        image.descriptor.type = SPICE_IMAGE_TYPE_BITMAP;
-        image.descriptor.width = image.bitmap.x = box.right - box.left;
-        image.descriptor.height = image.bitmap.y = box.bottom - box.top;
-        image.bitmap.format = SPICE_BITMAP_FMT_RGBA;
-        image.bitmap.flags = QXL_BITMAP_TOP_DOWN | QXL_BITMAP_DIRECT;
-        image.bitmap.stride = image.bitmap.x * 4;
-        image.bitmap.data = reinterpret_cast<uintptr_t>(pixels);
+        test_set_bitmap(&image, SPICE_BITMAP_FMT_RGBA, box.right - box.left, box.bottom - box.top,
+                        (box.right - box.left) * 4, pixels);
         drawable.type = QXL_DRAW_COPY;
         drawable.effect = QXL_EFFECT_OPAQUE;
         drawable.bbox = box;
