@@ -64,12 +64,26 @@ static bool is_lossy_upstream(DisplayChannelClient *dcc, const RedDrawable *red_
            dcc_is_sent_lossy(dcc, &image->u.bitmap, drawable);
 }
 
-/* Whether what was exact, or had losses, may still be seen in some of the area. */
-static bool leaves_what_is_below(const RedDrawable *drawable)
+bool dcc_leaves_what_is_below(const RedDrawable *drawable)
 {
-    return drawable->type == QXL_DRAW_ALPHA_BLEND || drawable->type == QXL_DRAW_TRANSPARENT ||
-           (drawable->type == QXL_DRAW_COPY &&
-            (drawable->u.copy.mask.bitmap || drawable->u.copy.rop_descriptor != SPICE_ROPD_OP_PUT));
+    const uint16_t resent = SPICE_ROPD_OP_OR | SPICE_ROPD_OP_AND | SPICE_ROPD_OP_XOR;
+
+    switch (drawable->type) {
+    case QXL_DRAW_ALPHA_BLEND:
+    case QXL_DRAW_TRANSPARENT:
+    case QXL_DRAW_INVERS:
+        return true;
+    case QXL_DRAW_COPY:
+        return drawable->u.copy.mask.bitmap ||
+               (!(drawable->u.copy.rop_descriptor & SPICE_ROPD_OP_PUT) &&
+                drawable->u.copy.rop_descriptor & (resent | SPICE_ROPD_OP_INVERS));
+    case QXL_DRAW_FILL:
+        /* with the others upstream resends what is below */
+        return !(drawable->u.fill.rop_descriptor & (resent | SPICE_ROPD_OP_PUT)) &&
+               drawable->u.fill.rop_descriptor & SPICE_ROPD_OP_INVERS;
+    default:
+        return false;
+    }
 }
 
 void DccRefine::drawn(Drawable *drawable)
@@ -94,7 +108,7 @@ void DccRefine::drawn(Drawable *drawable)
         const bool is_lossy = !drawable->stream &&
                               is_lossy_upstream(dcc, drawable->red_drawable.get(), drawable);
 
-        if (!leaves_what_is_below(drawable->red_drawable.get())) {
+        if (!dcc_leaves_what_is_below(drawable->red_drawable.get())) {
             shown.drawn(id, &area, is_lossy);
         }
     }

@@ -15,6 +15,9 @@
 struct Drawable;
 struct RedDrawable;
 
+/* Whether what was exact, or had losses, may still be seen in some of the area of @drawable. */
+bool dcc_leaves_what_is_below(const RedDrawable *drawable);
+
 /* To be called from the thread of the display only. */
 class DccRefine
 {

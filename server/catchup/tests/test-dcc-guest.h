@@ -136,6 +136,22 @@ struct Guest
         device.push(QXL_CMD_DRAW, drawable);
     }
 
+    /* What is below is combined with noise, or inverted. */
+    void combine(const Box &box, bool is_inverted)
+    {
+        QXLDrawable *const drawable = is_inverted ?
+            draw(0, box, QXL_DRAW_FILL, QXL_EFFECT_BLEND) : make_photo(box, 0, 1, {}, 1 << 24);
+
+        if (is_inverted) {
+            drawable->u.fill.brush.type = SPICE_BRUSH_TYPE_SOLID;
+            drawable->u.fill.rop_descriptor = SPICE_ROPD_OP_INVERS;
+        } else {
+            drawable->u.copy.rop_descriptor = SPICE_ROPD_OP_XOR;
+            drawable->effect = QXL_EFFECT_BLEND;
+        }
+        device.push(QXL_CMD_DRAW, drawable);
+    }
+
     QXLDrawable *make_photo(const Box &box, uint32_t surface=0, int finer=1,
                             const std::vector<Box> &clip={}, int noise=8)
     {

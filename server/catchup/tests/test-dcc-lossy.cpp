@@ -258,6 +258,29 @@ static void exact_below(gconstpointer data)
     g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
 }
 
+/* What is combined with losses has losses. */
+static void exact_when_combined(gconstpointer data)
+{
+    const bool is_inverted = GPOINTER_TO_INT(data);
+
+    if (!g_test_subprocess()) {
+        run_with("flow,exact=on");
+        return;
+    }
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_AUTO_LZ);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, CANVAS);
+    client.read_for(300);
+    guest.photo(all);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels > 0; }));
+    guest.combine(all, is_inverted);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
+}
+
 /* Other surfaces are not refreshed as JPEG: what is drawn from them would be lossy, too. */
 static void exact_beside_the_screen()
 {
@@ -305,6 +328,10 @@ int main(int argc, char *argv[])
                          exact_below);
     g_test_add_data_func("/server/dcc-lossy/exact-below-a-mask", GINT_TO_POINTER(true),
                          exact_below);
+    g_test_add_data_func("/server/dcc-lossy/exact-when-combined", GINT_TO_POINTER(false),
+                         exact_when_combined);
+    g_test_add_data_func("/server/dcc-lossy/exact-when-inverted", GINT_TO_POINTER(true),
+                         exact_when_combined);
     g_test_add_func("/server/dcc-lossy/exact-beside-the-screen", exact_beside_the_screen);
 
     return g_test_run();

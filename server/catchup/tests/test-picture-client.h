@@ -393,7 +393,10 @@ private:
 
             g_assert_cmpuint(reader.u8(), ==, SPICE_BRUSH_TYPE_SOLID);
             const uint32_t colour = reader.u32();
-            picture.fill(box, colour, reader.u16() == SPICE_ROPD_OP_XOR);
+            const uint16_t rop = reader.u16();
+
+            picture.fill(box, rop == SPICE_ROPD_OP_INVERS ? 0xffffff : colour,
+                         rop == SPICE_ROPD_OP_INVERS || rop == SPICE_ROPD_OP_XOR);
             break;
         }
         case SPICE_MSG_DISPLAY_COPY_BITS: {
