@@ -9,15 +9,13 @@ from pathlib import Path
 
 from bench.common import paths
 from bench.common.steps import Steps, alone
-from bench.source import bases, brings, upstream
+from bench.source import bases, upstream
 
 
 def setup() -> None:
     """Makes everything that a measurement needs; takes seconds if it is up to date. Raises BenchError, one line."""
     with alone("setup"):
         steps = Steps(paths.build_dir() / "setup.log")
-        if brings.sync_lists():
-            steps.say("the lists of new files were not what the patches bring; put right")
         if upstream.sync_wrap():
             steps.say("spice.wrap did not name the patches of the series; put right")
         _build_project(paths.build_dir(), steps)

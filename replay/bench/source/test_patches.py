@@ -16,7 +16,7 @@ import pytest
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.series import faults
-from bench.source import brings, newfiles, upstream
+from bench.source import brings, mesontest, newfiles, upstream
 
 _ALL = sorted({patch for version in upstream.RELEASES for patch in upstream.series(version)})
 _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,\d+)? @@")
@@ -112,7 +112,7 @@ def test_the_page_of_faults_is_what_the_messages_say() -> None:
 
 
 def test_meson_alone_makes_the_same_tree(tmp_path: Path) -> None:
-    """A clone without ./run: wrap and patches give what ./run makes of the same files; configuring links the new ones."""
+    """A clone without ./run: wrap and patches give what ./run makes of the same files; configuring links the new ones, and finds them."""
     packagecache = Path("subprojects/packagecache")
     upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "fetch.log"))
     clone = tmp_path / "clone"
@@ -130,4 +130,8 @@ def test_meson_alone_makes_the_same_tree(tmp_path: Path) -> None:
     differing = subprocess.run(["diff", "-rq", "--exclude=.*", by_us, by_meson], capture_output=True, text=True,
                                check=False)
     assert differing.stdout == ""
+    assert newfiles.tests(upstream.built()) <= mesontest.listed(clone / "build").keys()
+    sources = {file.name for file in newfiles.sources(upstream.built()) if file.parent == Path("server") and file.suffix == ".cpp"}
+    compiled = (clone / "build/build.ninja").read_text()
+    assert [name for name in sources if f"/server/{name}" not in compiled] == []
     assert (by_meson / "server/red-stream-egress.cpp").resolve() == clone / "server/tls/red-stream-egress.cpp"
