@@ -67,31 +67,31 @@ def test_refresh_touches_what_changed_and_nothing_else(tmp_path: Path) -> None:
     def times() -> dict[str, int]:
         return {file.name: file.stat().st_mtime_ns for file in target.iterdir() if not file.name.startswith(".")}
 
-    assert upstream.refresh(target, "1", lambda: tree(target, {"a": "1", "b": "1", "c": "1"}))
+    assert upstream.refresh(target, "1", lambda made: tree(made, {"a": "1", "b": "1", "c": "1"}))
     first = times()
-    assert not upstream.refresh(target, "1", lambda: pytest.fail("made again"))
-    assert upstream.refresh(target, "2", lambda: tree(target, {"a": "1", "b": "2", "d": "1"}))
+    assert not upstream.refresh(target, "1", lambda _: pytest.fail("made again"))
+    assert upstream.refresh(target, "2", lambda made: tree(made, {"a": "1", "b": "2", "d": "1"}))
     second = times()
     assert second.keys() == {"a", "b", "d"}
     assert second["a"] == first["a"]
     assert second["b"] > first["b"]
-    assert upstream.refresh(target, "1", lambda: tree(target, {"a": "1", "b": "1", "c": "1"}))
+    assert upstream.refresh(target, "1", lambda made: tree(made, {"a": "1", "b": "1", "c": "1"}))
     assert times()["b"] > second["b"], "a change taken back is a change"
 
 
 def test_refresh_survives_an_interruption(tmp_path: Path) -> None:
     target = tmp_path / "tree"
-    upstream.refresh(target, "1", lambda: tree(target, {"a": "1"}))
+    upstream.refresh(target, "1", lambda made: tree(made, {"a": "1"}))
     before = (target / "a").stat().st_mtime_ns
 
-    def interrupted() -> None:
-        tree(target, {"half": ""})
+    def interrupted(made: Path) -> None:
+        tree(made, {"half": ""})
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         upstream.refresh(target, "2", interrupted)
-    assert not target.exists(), "nothing is compiled from half a tree"
-    assert upstream.refresh(target, "1", lambda: tree(target, {"a": "1"}))
+    assert not (target / "half").exists(), "nothing is compiled from half a tree"
+    assert upstream.refresh(target, "2", lambda made: tree(made, {"a": "1"}))
     assert not (target / "half").exists()
     assert (target / "a").stat().st_mtime_ns == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["tree"]
