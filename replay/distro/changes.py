@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,6 @@ from bench.source import newfiles, upstream
 
 _SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # left out: a package is not built as a subproject
 VERSION = "%Y%m%d.%H%M"       # format of a date in a version
-_TURNED_OFF = ("test-listen",)      # tests that Debian's own patch removes from meson.build
 _US = export.Author("spice-batch", "spice-batch@localhost")
 
 
@@ -32,18 +32,24 @@ def patches(version: str) -> list[Patch]:
     context, as the distribution has patches of its own."""
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree = export.Mails(version, Path(work, "tree"), _US, _TURNED_OFF)
+        tree = export.Mails(version, Path(work, "tree"), _US)
         found = []
-        for name in upstream.built():
-            for file in upstream.series(version, [name]) if name != upstream.DEVEL else []:
-                if _SUBPROJECT in file.name:
-                    continue
+        for name in [name for name in upstream.built() if name != upstream.DEVEL]:
+            for file in [file for file in upstream.series(version, [name]) if _SUBPROJECT not in file.name]:
                 tree.add(file)
                 text = tree.git("format-patch", "-1", "--stdout", "-U1", "--no-renames", "--no-numbered",
                                 "--no-signature", "--zero-commit", "--no-stat")
                 text = re.sub(r"^Date: .*\n", "", text, count=1, flags=re.MULTILINE)
                 found.append(Patch(f"{name}/{file.name}", text))
         return found
+
+
+def write(patches: Sequence[Patch], folder: Path, before: str = "") -> None:
+    """Adds patches to a folder in Debian's format of sources, behind those that the file `series` there has `before`."""
+    for patch in patches:
+        (folder / "batch" / patch.name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "batch" / patch.name).write_text(patch.text, encoding="utf-8")
+    (folder / "series").write_text("\n".join([*before.splitlines(), *(f"batch/{patch.name}" for patch in patches)]) + "\n", encoding="utf-8")
 
 
 def tests() -> set[str]:

@@ -22,7 +22,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_our_patches_come_after_the_distributions(tree: Path) -> None:
-    deb.add_patches(tree, [changes.Patch("0001-a.patch", "a"), changes.Patch("0002-b.patch", "b")])
+    changes.write([changes.Patch("0001-a.patch", "a"), changes.Patch("0002-b.patch", "b")], tree / "debian/patches", "theirs.patch")
     assert (tree / "debian/patches/series").read_text() == "theirs.patch\nbatch/0001-a.patch\nbatch/0002-b.patch\n"
     assert (tree / "debian/patches/batch/0002-b.patch").read_text() == "b"
 

@@ -33,12 +33,11 @@ def author() -> Author:
 
 
 class Mails(patchtree.Tree):
-    """A tree in which each commit is as it is sent. New tests are not listed beside one of away_from, whose lines somebody else
-    changes."""
+    """A tree in which each commit is as it is sent."""
 
-    def __init__(self, version: str, folder: Path, who: Author, away_from: Sequence[str] = ()) -> None:
+    def __init__(self, version: str, folder: Path, who: Author) -> None:
         super().__init__(folder, who)
-        self.release, self.who, self._away_from = version, who, away_from
+        self.release, self.who = version, who
         self.begin(version)
         self.whole: dict[Path, str] = {}        # what each patch of the series that are there changes
         self._ends = {"": self.git("rev-parse", "HEAD").strip()}
@@ -63,7 +62,7 @@ class Mails(patchtree.Tree):
         try:
             self.apply(elsewhere or patch.diff, "--3way" if elsewhere else "-C1")
             found = self.git("diff", "--cached", "--full-index")
-            buildlists.add(self.folder, self.bring(file), self._away_from)
+            buildlists.add(self.folder, self.bring(file))
             buildlists.tell(self.folder, self.release, brings.changes(patch.body))
         except BenchError as error:
             raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {self.release}"
