@@ -300,7 +300,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     setup.setup()
-    source = paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "server" / Path(args.file).name
+    source = upstream.subproject() / "server" / Path(args.file).name
     if source.suffix not in (".c", ".cpp") or not source.is_file():
         raise BenchError(f"{args.file} is no source file of the library", 2)
     with alone("each"), tempfile.TemporaryDirectory(prefix="mutants-") as work:

@@ -120,11 +120,11 @@ def test_meson_alone_makes_the_same_tree(tmp_path: Path) -> None:
         shutil.copytree(paths.ROOT / folder, clone / folder, symlinks=True)
     shutil.copy(paths.ROOT / "subprojects/spice.wrap", clone / "subprojects")
     (clone / packagecache).mkdir()
-    os.symlink(upstream.release(upstream.DEFAULT).tarball, clone / packagecache / upstream.wrap()["source_filename"])
+    os.symlink(upstream.release(upstream.DEFAULT).tarball, clone / packagecache / upstream.release(upstream.DEFAULT).tarball.name)
     (clone / "meson.build").write_text("project('clone', 'c')\nsubproject('spice')\n")
     done = subprocess.run(["meson", "setup", "build", "-Dspice:manual=false"], cwd=clone, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    by_meson = clone / "subprojects" / upstream.wrap()["directory"]
+    by_meson = clone / "subprojects" / upstream.subproject().name
     by_us = tmp_path / "by-us"
     upstream.make_tree(upstream.DEFAULT, by_us, upstream.built())
     differing = subprocess.run(["diff", "-rq", "--exclude=.*", by_us, by_meson], capture_output=True, text=True,

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import configparser
 import hashlib
 import os
 import re
@@ -21,6 +20,17 @@ from bench.source import newfiles
 from bench.source.debsource import Mirror
 
 _URL = "https://www.spice-space.org/download/releases/spice-{version}.tar.bz2"
+_WRAP = """\
+# Made by ./run setup. Upstream's release, never vendored: ./run setup puts the tarball into packagecache/ (from the distribution's
+# mirror where it has it), otherwise meson downloads it from source_url.
+[wrap-file]
+directory = {directory}
+source_url = {release.url}
+source_filename = {release.tarball.name}
+source_hash = {release.sha256}
+diff_files =
+  {patches}
+"""
 _STAMP = ".made-from"
 _TIMEOUT = 30
 _NEWER = ("forky", "sid")       # suites of Debian that have the protocol headers that its stable release lacks
@@ -149,28 +159,18 @@ def changes_files(patch: Path) -> bool:
     return "\ndiff --git " in patch.read_text(encoding="utf-8")
 
 
-def wrap() -> configparser.SectionProxy:
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.read(paths.ROOT / "subprojects" / "spice.wrap")
-    return parser["wrap-file"]
-
-
-def wrapped_series() -> list[Path]:
-    """The patches that spice.wrap names."""
-    listed = (name.strip() for name in wrap()["diff_files"].split(","))
-    return [paths.ROOT / name for name in listed if name]
+def subproject() -> Path:
+    """The default release's tree in the project's own build."""
+    return paths.ROOT / "subprojects" / f"spice-{DEFAULT}"
 
 
 def sync_wrap() -> bool:
-    """Makes spice.wrap name the patches of the series; returns whether it did not before."""
-    wanted = [patch for patch in series(of=built()) if changes_files(patch)]
-    if wrapped_series() == wanted:
-        return False
+    """Writes spice.wrap, from which meson alone makes this tree in a clone; returns whether it was out of date."""
     file = paths.ROOT / "subprojects" / "spice.wrap"
-    names = ",\n  ".join(str(patch.relative_to(paths.ROOT)) for patch in wanted)
-    text, changed = re.subn(r"^diff_files *=.*(?:\n[ \t]+.*)*$", f"diff_files =\n  {names}", file.read_text(),
-                            flags=re.MULTILINE)
-    assert changed == 1
+    named = (str(patch.relative_to(paths.ROOT)) for patch in series(of=built()) if changes_files(patch))
+    text = _WRAP.format(release=release(DEFAULT), directory=subproject().name, patches=",\n  ".join(named))
+    if _read(file) == text:
+        return False
     file.write_text(text)
     return True
 
