@@ -18,7 +18,6 @@ from clients import packages
 
 SUITE = "bookworm"
 FOLDER = "srv/spice-batch"          # the clone's place in the root: readable for all, as some tests run as nobody
-_ENTER = Path(__file__).with_name("enter.sh")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
 # in the commit: the packages that ./run would install, those for tests, and of those for clients what ./run installed names
@@ -33,8 +32,7 @@ def environment() -> dict[str, str]:
 
 def entered(root: Path, archives: Path, folder: str, argv: Sequence[str]) -> list[str]:
     """The command line that runs argv in the root. All its processes end with it, and it ends with this process."""
-    return proc.inside(None, ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child",
-                              "sh", str(_ENTER), str(root), str(archives), folder, *argv])
+    return proc.inside(None, debroot.entered(root, folder, argv, archives=archives))
 
 
 def unpack(clone: Path, target: Path, cache: Path, steps: Steps) -> None:
@@ -83,7 +81,7 @@ def _packages(file: Path) -> list[str]:
 def _key(clone: Path, sources: Sequence[Place]) -> str:
     """Changes with the packages, their sources, and the recipe."""
     digest = hashlib.sha256(SUITE.encode())
-    for file in (*(clone / name for name in _LISTS), Path(__file__), _ENTER, Path(debroot.__file__)):
+    for file in (*(clone / name for name in _LISTS), Path(__file__), debroot.ENTER, Path(debroot.__file__)):
         digest.update(file.read_bytes())
     for place in sources:
         digest.update(place.source.render("deb", place.suite).encode())

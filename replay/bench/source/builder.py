@@ -101,11 +101,7 @@ class RootBuilder(Builder):
         return f"/{path.relative_to(self.root)}"
 
     def entered(self, argv: Sequence[str], folder: str, network: bool = False) -> list[str]:
-        enter = ('mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" && mount -t tmpfs tmpfs "$0/dev/shm" && '
-                 + ("" if network else "ip link set lo up && ")
-                 + 'exec chroot "$0" sh -c \'cd "$0" && exec "$@"\' "$@"')
-        return ["unshare", "--mount", "--pid", "--fork", "--kill-child", *([] if network else ["--net"]),
-                "sh", "-c", enter, str(self.root), folder, *argv]
+        return debroot.entered(self.root, folder, argv, network=network)
 
     def prepare(self, places: Sequence[Place]) -> None:
         if os.geteuid():

@@ -9,6 +9,7 @@ directory per suite. Signatures are checked. Expired release files are accepted,
 from __future__ import annotations
 
 import contextlib
+import platform
 import re
 import shutil
 import subprocess
@@ -120,9 +121,10 @@ def newer(version: str, than: str) -> bool:
 
 def codename() -> str:
     """The suite of this machine; empty if unknown."""
-    release = Path("/etc/os-release")
-    named = re.search(r"^VERSION_CODENAME=\"?([\w-]+)", release.read_text() if release.is_file() else "", re.MULTILINE)
-    return named[1] if named else ""
+    try:
+        return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    except OSError:
+        return ""
 
 
 def machine_acquire() -> str:
