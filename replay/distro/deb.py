@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     steps.say(f"{args.suite} has spice {source.version}"
               + (f"; not there to be asked: {', '.join(source.silent)}" if source.silent else ""))
     upstream.fetch(release, steps)      # the patches are exported in its tree
-    patches = [changes.dep3(patch) for patch in changes.patches(release)]
+    patches = changes.patches(release)
     made_from = _fingerprint(source, patches)
     if not _is_made(output, made_from):
         builder.prepare(source.places)

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.common import atomic, paths
+from bench.common import atomic, commit, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.report.stored import POSTED, Stored, overhead, overheads
@@ -25,11 +24,10 @@ _MEASURE = ("./run compare vga-text-boot linux-boot linux-desktop linux-video --
 
 def author() -> Author:
     """The author of an export, from git's configuration."""
-    found = [subprocess.run(["git", "-C", paths.ROOT, "config", f"user.{key}"], capture_output=True, text=True,
-                            check=False).stdout.strip() for key in ("name", "email")]
-    if not all(found):
+    name, email = (commit.git("config", f"user.{key}") for key in ("name", "email"))
+    if not name or not email:
         raise BenchError("the mails are signed off: set user.name and user.email with git config", 2)
-    return Author(*found)
+    return Author(name, email)
 
 
 class Mails(patchtree.Tree):
