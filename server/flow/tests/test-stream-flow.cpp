@@ -637,6 +637,25 @@ static void test_delay_behind_image()
     g_assert_cmpuint(flow.get_path_delay(), <, 110000);
 }
 
+/* Others on the line make pongs late, by less than shows a queue at first. When the delay is
+ * measured anew because of that, it is at most as long as shows none. */
+static void test_late_delay()
+{
+    const uint32_t delay = 10000;
+    Exchanges path;
+    RedStreamFlow &flow = path.flow;
+
+    for (int i = 0; i < 20; ++i) {
+        path.exchange(2500, delay);
+    }
+    while (strcmp(flow.get_phase(), "remeasuring") != 0) {
+        path.exchange(2500, 4 * delay);
+    }
+    path.exchange(6, 8 * delay);
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+    g_assert_cmpuint(flow.get_path_delay(), ==, 2 * delay + RED_STREAM_UNNOTICED);
+}
+
 /* Each exchange is a round trip: after the first, which the rate follows, three without growth. */
 static void test_rounds()
 {
@@ -950,6 +969,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/pace", test_pace);
     g_test_add_func("/server/stream-flow/pace-ends", test_pace_ends);
     g_test_add_func("/server/stream-flow/empty-pipe", test_empty_pipe);
+    g_test_add_func("/server/stream-flow/late-delay", test_late_delay);
     g_test_add_func("/server/stream-flow/rounds", test_rounds);
     g_test_add_func("/server/stream-flow/remeasures-without-rate", test_remeasures_without_rate);
     g_test_add_func("/server/stream-flow/measured-once", test_measured_once);
