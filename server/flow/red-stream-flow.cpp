@@ -400,7 +400,12 @@ uint64_t RedStreamFlow::full_bdp() const
     const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + RED_STREAM_SLACK;
     const uint64_t time = is_growing() ?
         std::max(uint64_t{delay} * RED_STREAM_GROWING_GAIN_PERCENT / 100, steady) : steady;
-    const uint64_t least = is_growing() ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
+    /* at first as much as the path carries if it is as the main channel has measured it */
+    const uint64_t first = expected_rate ?
+        expected_rate * (expected_delay + RED_STREAM_UNNOTICED) / G_USEC_PER_SEC :
+        RED_STREAM_FLOW_INITIAL;
+    const uint64_t most = is_growing() ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
+    const uint64_t least = std::max<uint64_t>(std::min(first, most), RED_STREAM_FLOW_MIN);
 
     return std::max(rate * time / G_USEC_PER_SEC, least);
 }

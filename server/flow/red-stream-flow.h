@@ -92,8 +92,9 @@
 
 /* Each comment says which users would notice a different value of the constant. */
 
-/* Bytes to send on a path of which nothing is known: twice TCP's initial window (RFC 6928). With
- * half, a new client on a long path fills it one round trip later. */
+/* Bytes to send on a path of which nothing is known, and the most at first on any: twice TCP's
+ * initial window (RFC 6928). With half, a new client on a long path fills it one round trip
+ * later. */
 #define RED_STREAM_FLOW_INITIAL (32 * 1024)
 /* The rate is the maximum over this number of round trips, as in BBR. With 5, users of Wi-Fi get
  * less of the path's rate. */

@@ -712,6 +712,29 @@ static void test_doubtful_delay_drains()
     }
 }
 
+/* At first, what the path carries if the main channel has measured it well, and within bounds if
+ * it has not. */
+static void test_expected_start()
+{
+    static const struct {
+        uint64_t rate;
+        uint32_t delay;
+        uint64_t limit;
+    } cases[] = {
+        { 0, 100000, RED_STREAM_FLOW_INITIAL },
+        { 100000, 75000, 100000 / 10 },
+        { 1, 0, RED_STREAM_FLOW_MIN },
+        { UINT32_MAX, 100000, RED_STREAM_FLOW_INITIAL },
+    };
+
+    for (const auto &test : cases) {
+        RedStreamFlow flow;
+
+        flow.expect(test.rate, test.delay);
+        g_assert_cmpuint(flow.limit(), ==, test.limit);
+    }
+}
+
 /* Each exchange is a round trip: after the first, which the rate follows, three without growth. */
 static void test_rounds()
 {
@@ -1028,6 +1051,7 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/late-delay", test_late_delay);
     g_test_add_func("/server/stream-flow/doubtful-delay", test_doubtful_delay);
     g_test_add_func("/server/stream-flow/doubtful-delay-drains", test_doubtful_delay_drains);
+    g_test_add_func("/server/stream-flow/expected-start", test_expected_start);
     g_test_add_func("/server/stream-flow/rounds", test_rounds);
     g_test_add_func("/server/stream-flow/remeasures-without-rate", test_remeasures_without_rate);
     g_test_add_func("/server/stream-flow/measured-once", test_measured_once);

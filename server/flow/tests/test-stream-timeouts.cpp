@@ -623,6 +623,54 @@ static void test_far_longer()
     }
 }
 
+/* A new client on a slow path: until its rate is known, the first bytes do not wait for longer than
+ * with upstream. */
+static void test_slow_start()
+{
+    for (const uint64_t delay : { 20000, 100000 }) {
+        const Path path = { always(250 * kbit), always(delay), in_time, nullptr };
+        Channel by_upstream(path, false), by_flow(path, true);
+
+        by_flow.expect();
+        for (Channel *channel : { &by_upstream, &by_flow }) {
+            channel->start(0, small);
+            channel->run(SECOND);
+        }
+        g_test_message("p50 %" G_GUINT64_FORMAT " us, upstream %" G_GUINT64_FORMAT ", p95 %"
+                       G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT, by_flow.network_time(50),
+                       by_upstream.network_time(50), by_flow.network_time(95),
+                       by_upstream.network_time(95));
+        for (unsigned percentile : { 50, 95 }) {
+            g_assert_cmpuint(by_flow.network_time(percentile), <=,
+                             by_upstream.network_time(percentile));
+        }
+    }
+}
+
+/* The main channel was wrong, the path is far faster: the rate is found in two round trips more
+ * than if it had measured nothing. */
+static void test_wrong_expectation()
+{
+    for (const uint64_t delay : { 2000, 100000 }) {
+        uint64_t found[2];
+
+        for (const bool wrong : { false, true }) {
+            Channel channel({ always(100000 * kbit), always(delay), in_time, nullptr }, true);
+
+            channel.flow.expect(wrong ? 250 * kbit : 0, wrong ? delay : 0);
+            channel.start(0, [](unsigned) { return 1400u; });
+            while (channel.flow.get_rate() < 90000 * kbit) {
+                g_assert_cmpuint(channel.now, <, 5 * SECOND);
+                channel.run(channel.now + delay / 10);
+            }
+            found[wrong] = channel.now;
+        }
+        g_test_message("%" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
+                       delay, found[0], found[1]);
+        g_assert_cmpuint(found[1], <=, found[0] + 2 * delay);
+    }
+}
+
 /* Five channels over one line that delivers in bunches. Those of each grow with what all have in
  * flight: if the limits followed without a bound, the queue would grow until the relay is full. It
  * is longer by a bunch at most than if the limits did not follow, which is @usual (p95). */
@@ -742,6 +790,8 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-timeouts/bunches-of-all", test_bunches_of_all);
     g_test_add_func("/server/stream-timeouts/shared-line", test_shared_line);
     g_test_add_func("/server/stream-timeouts/far-longer", test_far_longer);
+    g_test_add_func("/server/stream-timeouts/slow-start", test_slow_start);
+    g_test_add_func("/server/stream-timeouts/wrong-expectation", test_wrong_expectation);
     g_test_add_func("/server/stream-timeouts/stands-still", test_stands_still);
     g_test_add_func("/server/stream-timeouts/frozen", test_frozen);
 
