@@ -400,7 +400,12 @@ uint64_t RedStreamFlow::full_bdp() const
     const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + RED_STREAM_SLACK;
     const uint64_t time = is_growing() ?
         std::max(uint64_t{delay} * RED_STREAM_GROWING_GAIN_PERCENT / 100, steady) : steady;
-    const uint64_t least = is_growing() ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
+    /* at first as much as the path carries if it is as the main channel has measured it */
+    const uint64_t first = expected_rate ?
+        expected_rate * (expected_delay + RED_STREAM_UNNOTICED) / G_USEC_PER_SEC :
+        RED_STREAM_FLOW_INITIAL;
+    const uint64_t most = is_growing() ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
+    const uint64_t least = std::max<uint64_t>(std::min(first, most), RED_STREAM_FLOW_MIN);
 
     return std::max(rate * time / G_USEC_PER_SEC, least);
 }
@@ -423,7 +428,17 @@ uint64_t RedStreamFlow::get_pace() const
 /* Bytes in flight that cause no queue: as much below the BDP as the gain is above. */
 uint64_t RedStreamFlow::remeasuring_bdp() const
 {
-    return std::min(rate * delay / G_USEC_PER_SEC * 100 / STEADY_GAIN_PERCENT, bdp());
+    const uint64_t empty = is_longer(1) ? expected_delay : delay;
+
+    return std::min(rate * empty / G_USEC_PER_SEC * 100 / STEADY_GAIN_PERCENT, bdp());
+}
+
+/* Whether the delay is more than @times as long as shows a queue on the path that the main channel
+ * has measured, see "Channels that share a line". */
+bool RedStreamFlow::is_longer(uint32_t times) const
+{
+    return expected_delay &&
+           delay > times * (uint64_t{LATE_TIMES} * expected_delay + RED_STREAM_UNNOTICED);
 }
 
 uint64_t RedStreamFlow::limit() const
@@ -446,7 +461,9 @@ bool RedStreamFlow::has_room() const
 
 bool RedStreamFlow::may_send(bool slack) const
 {
-    return (rules().by_flow && has_room()) || (rules().by_upstream && slack);
+    const bool by_flow = rules().by_flow && has_room() && (slack || !is_longer(LATE_TIMES));
+
+    return by_flow || (rules().by_upstream && slack);
 }
 
 uint32_t RedStreamFlow::get_probe_timeout() const
@@ -479,8 +496,8 @@ bool RedStreamFlow::is_path_busy() const
 
 uint32_t RedStreamFlow::set_stopped(uint64_t now, bool stopped)
 {
-    /* upstream's limit ends with an ack, whenever that comes */
-    if (!stopped || rules().by_upstream) {
+    /* what upstream's limit has stopped goes on with an ack, whenever that comes */
+    if (!stopped || rules().by_upstream || (is_longer(LATE_TIMES) && has_room())) {
         stopped_time = 0;
         return 0;
     }
