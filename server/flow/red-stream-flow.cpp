@@ -20,6 +20,11 @@
  * timeout; with 3, sound and keys wait longer behind a queue. */
 #define LATE_TIMES 2
 
+/* Microseconds. Others on a line of a user may keep a queue of so much, as a download does; with
+ * upstream's limit that user would get less of it. Without, channels that share a line of
+ * 20 Mbit/s have a queue that is shorter by a third. */
+#define LONG_QUEUE (250 * 1000)
+
 /* A round trip showed less than the rate if the difference is at least one part of so many. With 8,
  * the rate of a path that became longer falls by an eighth. */
 #define SLOWER 16
@@ -428,17 +433,25 @@ uint64_t RedStreamFlow::get_pace() const
 /* Bytes in flight that cause no queue: as much below the BDP as the gain is above. */
 uint64_t RedStreamFlow::remeasuring_bdp() const
 {
-    const uint64_t empty = is_longer(1) ? expected_delay : delay;
+    const uint64_t empty = is_longer() ? expected_delay : delay;
 
     return std::min(rate * empty / G_USEC_PER_SEC * 100 / STEADY_GAIN_PERCENT, bdp());
 }
 
-/* Whether the delay is more than @times as long as shows a queue on the path that the main channel
- * has measured, see "Channels that share a line". */
-bool RedStreamFlow::is_longer(uint32_t times) const
+/* Whether the delay would show a queue on the path that the main channel has measured, see
+ * "Channels that share a line". */
+bool RedStreamFlow::is_longer() const
 {
     return expected_delay &&
-           delay > times * (uint64_t{LATE_TIMES} * expected_delay + RED_STREAM_UNNOTICED);
+           delay > uint64_t{LATE_TIMES} * expected_delay + RED_STREAM_UNNOTICED;
+}
+
+/* Whether it is so much longer that upstream's limit holds as well. */
+bool RedStreamFlow::is_far_longer() const
+{
+    const uint64_t twice = 2 * (uint64_t{LATE_TIMES} * expected_delay + RED_STREAM_UNNOTICED);
+
+    return expected_delay && delay > std::max<uint64_t>(twice, LONG_QUEUE);
 }
 
 uint64_t RedStreamFlow::limit() const
@@ -461,7 +474,7 @@ bool RedStreamFlow::has_room() const
 
 bool RedStreamFlow::may_send(bool slack) const
 {
-    const bool by_flow = rules().by_flow && has_room() && (slack || !is_longer(LATE_TIMES));
+    const bool by_flow = rules().by_flow && has_room() && (slack || !is_far_longer());
 
     return by_flow || (rules().by_upstream && slack);
 }
@@ -497,7 +510,7 @@ bool RedStreamFlow::is_path_busy() const
 uint32_t RedStreamFlow::set_stopped(uint64_t now, bool stopped)
 {
     /* what upstream's limit has stopped goes on with an ack, whenever that comes */
-    if (!stopped || rules().by_upstream || (is_longer(LATE_TIMES) && has_room())) {
+    if (!stopped || rules().by_upstream || (is_far_longer() && has_room())) {
         stopped_time = 0;
         return 0;
     }

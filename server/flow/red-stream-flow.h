@@ -47,7 +47,7 @@
  *   is it so long that it would show a queue there, it is measured anew with so little in flight
  *   that the queue of this channel drains. Others see a shorter delay then, and soon do the same
  *
- *   is it more than twice as long as that, upstream's limit holds as well
+ *   is it more than twice as long as that, and 250 ms, upstream's limit holds as well
  *
  * So a path that became so much longer, or in which others keep a queue, carries what it carries
  * with upstream's limit, less the probes, which that counts as well.
@@ -258,7 +258,8 @@ private:
     /* the rate has not stopped growing: it may be higher than pongs have shown */
     bool is_growing() const { return full_rounds < RED_STREAM_FLOW_TRIES; }
     bool has_room() const;
-    bool is_longer(uint32_t times) const;
+    bool is_longer() const;
+    bool is_far_longer() const;
     uint64_t bdp() const;
     uint64_t full_bdp() const;
     uint64_t covered_since_restart() const;

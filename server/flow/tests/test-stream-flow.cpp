@@ -658,11 +658,8 @@ static void test_late_delay()
 
 /* A delay far longer than the main channel measured may be the queue of others: then no more is in
  * flight than with upstream. The end of that is an ack, for which no timer runs. */
-static void test_doubtful_delay()
+static void doubtful_delay(uint32_t expected, uint32_t longest)
 {
-    const uint32_t expected = 20000;
-    const uint32_t longest = 2 * (2 * expected + RED_STREAM_UNNOTICED);
-
     for (const uint32_t delay : { longest, longest + 1 }) {
         const bool doubtful = delay > longest;
         Exchanges path;
@@ -683,6 +680,12 @@ static void test_doubtful_delay()
         g_assert_false(flow.may_send(true));
         g_assert_cmpuint(flow.set_stopped(path.now, true), >, 0);
     }
+}
+
+static void test_doubtful_delay()
+{
+    doubtful_delay(20000, 250000);
+    doubtful_delay(100000, 2 * (2 * 100000 + RED_STREAM_UNNOTICED));
 }
 
 /* While a delay that would show a queue on the path as the main channel measured it is measured
