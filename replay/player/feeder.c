@@ -315,8 +315,12 @@ static void conclude(Feeder *feeder)
     } else if (is_stopping(feeder) ||
                (feeder->options.hold_end && !wait_for(feeder, &feeder->releases, FEEDER_HELD))) {
         result->status = FEEDER_STOPPED;
+    } else if (!can_mark(feeder)) {
+        result->status = FEEDER_DAMAGED;
+        result->error = g_strdup_printf("it ends without a screen of %d x %d pixels, so nothing of it can be compared",
+                                        MARKER_PRIMARY_MIN, MARKER_PRIMARY_MIN);
     } else {
-        result->status = can_mark(feeder) ? FEEDER_FED : FEEDER_FED_WITHOUT_MARKER;
+        result->status = FEEDER_FED;
         show_surfaces(feeder);
     }
     /* taken before the marker: the session may end as soon as the client has seen that */
