@@ -257,20 +257,21 @@ static bool push_command(Feeder *feeder, QXLCommandExt *command)
     return display_push(feeder->display, command, true);
 }
 
-/* The start time is moved by the length of each pause, so that the rest keeps its pace. */
+/*
+ * The start time is moved by the length of each pause, so that the rest keeps its pace. Without a
+ * screen to mark, a pause waits for the next one.
+ */
 static bool pause_if_due(Feeder *feeder, uint64_t commands)
 {
     const FeederOptions *options = &feeder->options;
 
     while (feeder->next_pause < options->n_pauses &&
-           options->pauses[feeder->next_pause] <= commands) {
+           options->pauses[feeder->next_pause] <= commands && can_mark(feeder)) {
         unsigned int number = feeder->next_pause++;
         int64_t begin = clock_ns();
 
         show_surfaces(feeder);
-        if (can_mark(feeder)) {
-            push_marker(feeder, MARKER_PAUSE, number);
-        }
+        push_marker(feeder, MARKER_PAUSE, number);
         feeder->events.paused(number, commands);
         if (!wait_for(feeder, &feeder->resumes, FEEDER_PAUSED)) {
             return false;
@@ -291,12 +292,11 @@ static void feed(Feeder *feeder)
         wait_for_recorded_time(feeder, &item);
         if (!item.command) {
             send_message(feeder, &item);
-            continue;
-        }
-        if (!push_command(feeder, item.command)) {
+        } else if (push_command(feeder, item.command)) {
+            atomic_store(&feeder->commands, ++commands);
+        } else {
             return;
         }
-        atomic_store(&feeder->commands, ++commands);
         if (!pause_if_due(feeder, commands)) {
             return;
         }

@@ -468,6 +468,25 @@ def test_time_begins_when_what_is_played_at_once_is(start: Start, tmp_path: Path
     assert player["fed_ns"] - player["begun_ns"] >= 5 * 10**8
 
 
+def test_a_pause_waits_for_a_screen(start: Start, tmp_path: Path) -> None:
+    recording = Tiny()
+    recording.primary()
+    recording.fill((0, 0, 100, 80), 0x123456)
+    recording.worker(tiny.MESSAGE_DESTROY_PRIMARY)
+    recording.worker(tiny.MESSAGE_WAKEUP)
+    recording.move_cursor(3, 3)
+    recording.move_cursor(4, 4)
+    recording.primary(200, 150)
+    play = start(write(tmp_path, recording), "--pause-at", "1,2")
+    client = play.connect()
+    shown = []
+    for _ in range(2):
+        shown.append(client.wait_for("pause")["sha256"])
+        play.player.say("go\n")
+    play.finish()
+    assert shown[0] != shown[1]
+
+
 def with_surfaces(colour: int) -> Tiny:
     """Two surfaces that are alike, and never on the primary."""
     recording = Tiny()
