@@ -20,7 +20,7 @@ TRANSPORTS = ("plain", "tls")
 _SETTLE_MS = 100
 _SETTLE_STREAMS_MS = 1500
 _TCP_WAITS = 0.2        # seconds, besides a round trip, at the least
-_LONGEST_WAIT_MS = 30_000       # less than between two pings of an idle channel, which are taken for pictures
+_LONGEST_WAIT_MS = 10_000       # pings of an idle channel and reminders of the marker come, too, and the wait is for silence
 
 
 @dataclass(frozen=True)
