@@ -29,6 +29,7 @@ struct Feeder {
     bool has_begun;             /* the part that is played at once is done */
     int64_t due_ns;             /* due time of the last item; 0 without a pace */
     int64_t next_probe_ns;
+    unsigned int next_probe;
     unsigned int next_pause;
     uint64_t last_recorded;     /* recorded time of the last item */
     uint64_t burst_begin;       /* commands before the burst under way */
@@ -69,11 +70,20 @@ static void show_surfaces(Feeder *feeder)
     }
 }
 
+/* A client cannot tell a drawing of the guest from a probe: its number is left out. */
+static unsigned int next_probe(Feeder *feeder)
+{
+    for (unsigned int i = 0; i < MARKER_PROBES && replay_stream_draws_probe(feeder->options.stream, feeder->next_probe); i++) {
+        feeder->next_probe++;
+    }
+    return feeder->next_probe++;
+}
+
 /* A probe has the due time of the item after it. */
 static void push_probe(Feeder *feeder, int64_t now)
 {
     int64_t due = feeder->due_ns ? MIN(feeder->due_ns, now) : now;
-    FeederProbe probe = { feeder->result.probes->len, clock_ns(), due };
+    FeederProbe probe = { next_probe(feeder), clock_ns(), due };
     QXLCommandExt command = marker_new(MARKER_PROBE, probe.number);
     QXLRect area = ((const QXLDrawable *) (uintptr_t) command.cmd.data)->bbox;
 

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../common/marker.h"
+
 /* A waiting item. */
 typedef struct Made {
     ReplayItem item;
@@ -17,6 +19,7 @@ struct ReplayStream {
     uint64_t first_timestamp;
     GArray *due;                /* uint64_t, of each event; NULL unless it is checked */
     bool is_checked;            /* all are read; else they are timestamps */
+    bool draws_probe[MARKER_PROBES];
     uint64_t last_created;      /* the last event that creates a surface; known when it is checked */
     ReplayTotals totals;
 
@@ -115,8 +118,25 @@ static const QXLSurfaceCmd *surface_command(const QXLCommandExt *command, uint8_
     return command->cmd.type == QXL_CMD_SURFACE && surface->type == type ? surface : NULL;
 }
 
+static void note_drawing(ReplayStream *stream, const QXLCommandExt *command)
+{
+    const QXLDrawable *drawable = (const QXLDrawable *) (uintptr_t) command->cmd.data;
+    const QXLRect *box = &drawable->bbox;
+
+    if (drawable->surface_id == 0 && box->left >= 0 && box->top >= 0 && box->right > 0 && box->bottom > 0) {
+        Marker marker = marker_read((MarkerArea) { box->left, box->top, box->right - box->left, box->bottom - box->top });
+
+        if (marker.kind == MARKER_PROBE) {
+            stream->draws_probe[marker.number] = true;
+        }
+    }
+}
+
 static void note(ReplayStream *stream, const RecordingEvent *event)
 {
+    if (event->kind == RECORDED_COMMAND && event->command->ext.cmd.type == QXL_CMD_DRAW) {
+        note_drawing(stream, &event->command->ext);
+    }
     if (event->kind == RECORDED_CREATE_PRIMARY ||
         (event->kind == RECORDED_COMMAND && surface_command(&event->command->ext, QXL_SURFACE_CMD_CREATE))) {
         stream->last_created = event->number;
@@ -210,6 +230,11 @@ static bool is_last_destruction(const ReplayStream *stream, const Made *made)
 {
     return stream->is_checked && made->number > stream->last_created &&
         (made->item.kind == RECORDED_DESTROY_PRIMARY || made->item.kind == RECORDED_DESTROY_SURFACES);
+}
+
+bool replay_stream_draws_probe(const ReplayStream *stream, unsigned int number)
+{
+    return stream->draws_probe[number % MARKER_PROBES];
 }
 
 bool replay_stream_next(ReplayStream *stream, ReplayItem *item)

@@ -449,6 +449,17 @@ def test_probes_are_kept_if_wanted(start: Start, tmp_path: Path, monkeypatch: py
     assert come == sent if kept else come < sent - 20
 
 
+def test_no_probe_looks_like_a_drawing(start: Start, tmp_path: Path) -> None:
+    recording = Tiny(0)
+    recording.primary()
+    for width in range(2, 6):       # as the probes 0 to 3
+        recording.now_ns += 10**7
+        recording.fill((1, 1, 1 + width, 3), 0x123456)
+    player, client = play_all(start, write(tmp_path, recording), "--pace", "recorded", "--probe-every", "5")
+    assert [number for number, *_ in player["probes"]] == list(range(4, 4 + len(player["probes"])))
+    assert {0, 1, 2, 3} < {number for number, _ in client["probes"]}
+
+
 def test_time_begins_when_what_is_played_at_once_is(start: Start, tmp_path: Path) -> None:
     """Else what follows would be late in a part of a session that begins with much."""
     recording = Tiny(0)
