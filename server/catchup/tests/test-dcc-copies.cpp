@@ -284,6 +284,29 @@ static void copied_from_a_video_that_goes_on(gconstpointer data)
     g_assert_cmphex(client.pictures[surface].at(dest.left, dest.top) & TEST_LOSSY, ==, 0);
 }
 
+/* A copy past a video, of which nothing waits, is sent as any. */
+static void copied_past_a_video()
+{
+    const Box video = { 16, 0, 16, TEST_QXL_HEIGHT }, beside = { 40, 0, 20, 4 };
+    const Box source = { 40, 20, 16, 16 }, dest = { 0, 20, 16, 16 };
+    Guest guest;
+
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
+    Client client(guest.device.server);
+    guest.create(1);
+    guest.fill(0, source, 0x123456, false);
+    play(&guest, &client, video);
+
+    guest.fall_behind(1, 0, beside);
+    client.received.clear();
+    guest.copy_bits(0, dest, source.left, source.top);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] {
+        return client.pictures[0].at(dest.left, dest.top) == 0x123456;
+    }));
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, 1);
+}
+
 int main(int argc, char *argv[])
 {
     init_tests(&argc, &argv);
@@ -308,6 +331,7 @@ int main(int argc, char *argv[])
                          GUINT_TO_POINTER(0), copied_from_a_video_that_goes_on);
     g_test_add_data_func("/server/dcc-copies/copied-off-a-video-that-goes-on",
                          GUINT_TO_POINTER(1), copied_from_a_video_that_goes_on);
+    g_test_add_func("/server/dcc-copies/copied-past-a-video", copied_past_a_video);
 
     return g_test_run();
 }
