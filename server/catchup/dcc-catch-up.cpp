@@ -55,6 +55,7 @@ void DccCatchUp::add(Drawable *drawable)
 {
     QRegion changed;
 
+    refinement.dropped(drawable);
     dcc_drawing_region(drawable, &changed);
     if (!region_is_empty(&changed)) {
         damage.add(drawable->surface, &changed);

@@ -115,6 +115,22 @@ void DccRefine::drawn(Drawable *drawable)
     region_destroy(&area);
 }
 
+void DccRefine::dropped(Drawable *drawable)
+{
+    RedDrawable *const red_drawable = drawable->red_drawable.get();
+
+    if (!is_tracking() || !red_drawable->is_of_guest() || !dcc_leaves_what_is_below(red_drawable) ||
+        is_lossy_upstream(dcc, red_drawable, drawable)) {
+        return;
+    }
+
+    QRegion area;
+
+    dcc_drawing_region(drawable, &area);
+    shown.drawn(drawable->surface->id, &area, false);
+    region_destroy(&area);
+}
+
 void DccRefine::replaced(RedDrawable *drawable)
 {
     if (!is_tracking()) {

@@ -40,6 +40,10 @@ public:
     /* @drawable is queued or dropped. To be called for all drawings in their order. */
     void drawn(Drawable *drawable);
 
+    /* @drawable becomes damage, so what it leaves of the area is sent with it in one image, which may
+     * have losses where upstream sends it exactly. */
+    void dropped(Drawable *drawable);
+
     /* The display stage has replaced @drawable, which the guest has drawn on the screen, and has
      * drawn what it changes. To be called after drawn() for that. */
     void replaced(RedDrawable *drawable);

@@ -258,6 +258,26 @@ static void exact_below(gconstpointer data)
     g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
 }
 
+/* Upstream sends exactly what is drawn over a photo. A client that is behind gets both in one image
+ * with losses. */
+static void exact_over_a_photo()
+{
+    const Box box = { 8, 8, 16, 8 };
+    Guest guest;
+
+    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
+    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    Client client(guest.device.server, TEST_TCP, CANVAS);
+    fall_behind(&guest, &client);
+    guest.photo(all);
+    guest.stamp(box);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] { return client.lossy_pixels > 0; }));
+    g_assert_true(client.reads_until([&] {
+        return !(client.pictures[0].at(box.left, box.top) & TEST_LOSSY);
+    }));
+}
+
 /* What is combined with losses has losses. */
 static void exact_when_combined(gconstpointer data)
 {
@@ -328,6 +348,7 @@ int main(int argc, char *argv[])
                          exact_below);
     g_test_add_data_func("/server/dcc-lossy/exact-below-a-mask", GINT_TO_POINTER(true),
                          exact_below);
+    g_test_add_func("/server/dcc-lossy/exact-over-a-photo", exact_over_a_photo);
     g_test_add_data_func("/server/dcc-lossy/exact-when-combined", GINT_TO_POINTER(false),
                          exact_when_combined);
     g_test_add_data_func("/server/dcc-lossy/exact-when-inverted", GINT_TO_POINTER(true),
