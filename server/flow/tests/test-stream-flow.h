@@ -284,6 +284,22 @@ private:
     uint64_t undecoded_bytes = 0;
 };
 
+/* A path on which one message at a time waits for its answer. */
+struct Exchanges
+{
+    RedStreamFlow flow;
+    uint64_t now = 1;
+
+    void exchange(uint32_t size, uint64_t time)
+    {
+        const uint32_t id = flow.get_next_probe();
+
+        flow.sent(now, size);
+        flow.probe_sent(now, PROBE_SIZE);
+        g_assert_true(flow.pong_received(now += time, id));
+    }
+};
+
 } // namespace
 
 static const uint64_t mbit = 1000000 / 8;
@@ -331,6 +347,25 @@ static inline Sizes desktop(size_t count)
 static inline Sizes images(size_t count)
 {
     return Sizes(count, 20000);
+}
+
+/* Sends messages and probes as far as it goes, @count messages at the most. */
+static inline int send_some(RedStreamFlow *flow, uint64_t now, bool slack, int count,
+                            std::vector<uint32_t> *ids = nullptr)
+{
+    int n = 0;
+
+    while (n < count && flow->may_send(slack)) {
+        flow->sent(now, 1000);
+        if (flow->wants_probe()) {
+            if (ids) {
+                ids->push_back(flow->get_next_probe());
+            }
+            flow->probe_sent(now, PROBE_SIZE);
+        }
+        ++n;
+    }
+    return n;
 }
 
 #include "pop-visibility.h"
