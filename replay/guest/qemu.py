@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy
 
-from bench.common import proc
+from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import certs
@@ -297,14 +297,14 @@ class Qemu:
         self.close()
 
 
-def state(hardware: Hardware, env: Mapping[str, str], steps: Steps, orders: Sequence[str] = ()) -> Path:
+def state(hardware: Hardware, steps: Steps, orders: Sequence[str] = (), env: Mapping[str, str] | None = None) -> Path:
     """A saved state of a guest that has booted and executed the orders, for Qemu(incoming=); made once, as that takes minutes on a busy
-    machine."""
+    machine. With the stock library, unless `env` says another."""
     told = repr((qemu_version(), hardware.arguments(), list(orders)))
 
     def make(folder: Path) -> None:
         steps.say(f"booting a guest with {hardware.display.partition(',')[0]}, once")
-        with Qemu(hardware, Listener(), folder.parent, env) as qemu:
+        with Qemu(hardware, Listener(), folder.parent, environment(paths.stock_library()) if env is None else env) as qemu:
             qemu.booted()
             for each in orders:
                 qemu.order(each, seconds=_BOOT)

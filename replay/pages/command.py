@@ -133,7 +133,7 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     """Returns whether every row has runs that count. Raises BenchError if interrupted, as all later parts would be."""
     folder = output / part.where
     if part.kind == RELEASES:
-        done = _run(["recordings.releases"], stdout=subprocess.PIPE)
+        done = _run(["pages.releases"], stdout=subprocess.PIPE)
         if done.stdout:
             atomic.write_text(output / _RELEASES, "# Every recording on every release\n\n"
                                f"Library {_short(environment.library_tree())}.\n\n{done.stdout}")
@@ -235,8 +235,7 @@ def _foretold(part: Part, output: Path, repeat: int | None) -> tuple[int, float]
 
 def foretell(parts: Sequence[Part], output: Path, repeat: int | None) -> list[str]:
     """One line per part with its estimated duration, and the total."""
-    if paths.build_is_ours():
-        setup.setup()
+    setup.current()
     told, runs, seconds, uncounted = [], 0, 0.0, []
     for part in parts:
         if _is_done(part, output, repeat):

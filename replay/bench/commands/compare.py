@@ -42,8 +42,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def prepare(asked: request.Request) -> request.Request:
     """Brings the build up to date, as the user, before a user namespace is entered; returns the request with what the
     recordings themselves say."""
-    if paths.build_is_ours() and not privileges.inside():
-        setup.setup()
+    if not privileges.inside():
+        setup.current()
     for program in (paths.player, paths.client):
         program()
     for name in asked.libraries or []:

@@ -15,7 +15,6 @@ from typing import Any
 from bench.common import paths, proc
 from bench.lab.certs import Certificates
 from bench.lab.lab import Lab
-from bench.runs import modes
 from bench.runs.runspec import RunSpec
 
 _START_LIMIT = 60.0         # seconds until the player listens: it first reads the recording, perhaps beside other runs
@@ -79,7 +78,7 @@ def _player_environment(spec: RunSpec, env: dict[str, str], folder: Path) -> dic
     env = {**env, "LD_LIBRARY_PATH": str(spec.library.directory)}
     if spec.keep is not None:
         env["SPICE_STREAM_TRACE"] = str(trace_file(folder))
-    if spec.mode != modes.STOCK:
+    if spec.stream:
         env["SPICE_STREAM"] = spec.stream
     return env
 
