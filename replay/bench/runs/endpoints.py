@@ -25,11 +25,7 @@ Hook = Callable[[proc.Process, proc.Process], None]     # called when both endpo
 
 def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, recording: Path, at_probes: bool) -> list[str]:
     argv = [str(paths.player()), "--address", where.listens_at, "--pace", spec.pace]
-    if keys is None:
-        argv += ["--port", str(where.ports[0])]
-    else:
-        argv += ["--tls-port", str(where.ports[1]), "--tls-cert", str(keys.certificate), "--tls-key", str(keys.key),
-                 "--tls-ca", str(keys.ca)]
+    argv += keys.of_player(where.ports[1]) if keys else ["--port", str(where.ports[0])]
     if spec.probe_every:
         argv += ["--probe-every", str(spec.probe_every), *(["--keep-probes"] if at_probes else [])]
     if spec.pause_at:
@@ -44,11 +40,7 @@ def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen
         argv += ["--slow", str(spec.slow_client)]
     if spec.channels:
         argv.append("--channels")
-    if keys is None:
-        argv += ["--port", str(where.ports[0])]
-    else:
-        argv += ["--tls-port", str(where.ports[1]), "--ca", str(keys.ca)]
-    return argv
+    return argv + (keys.of_client(where.ports[1]) if keys else ["--port", str(where.ports[0])])
 
 
 def _environment(keys: Certificates | None, folder: Path) -> dict[str, str]:
