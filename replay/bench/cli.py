@@ -91,7 +91,7 @@ COMMANDS = {
                    "build/deb/SUITE; for another suite a root of 1.5 GB in .cache", "5 minutes, half of that when repeated"),
     "deb recipes": Command("distro.recipes", "write the package recipes of other distributions", "./run deb recipes --release 0.16.0",
                            "network the first time", "build/recipes", "seconds"),
-    "patches tree": Command("bench.series.tree", "make a git tree with one commit per patch",
+    "patches tree": Command("bench.series.patchtree", "make a git tree with one commit per patch",
                             "./run patches tree /tmp/tree; ./run patches tree /tmp/tree --release 0.16.0",
                             "network the first time", "DIR", "seconds"),
     "patches refresh": Command("bench.series.refresh", "write the patches from such a tree", "./run patches refresh /tmp/tree",

@@ -15,7 +15,7 @@ SIZE = 1000
 
 def options():
     parser = argparse.ArgumentParser()
-    for name in ("--host", "--ca", "--settle", "--settle-end", "--screen"):
+    for name in ("--host", "--ca", "--settle", "--settle-end", "--screen", "--idle"):
         parser.add_argument(name)
     for name in ("--port", "--tls-port"):
         parser.add_argument(name, type=int)

@@ -93,7 +93,7 @@ def main():
     say(event="done", commands=MESSAGES - (fault == "short"), expected_commands=MESSAGES, seconds=(ended - began) / 1e9,
         cpu_user=0.4, cpu_system=0.07, cpu_feeder_user=0.3, cpu_feeder_system=0.02,
         library="/elsewhere.so" if fault == "library" else library,
-        started_ns=began, begun_ns=began, fed_ns=ended, probes=probes, end="marker", streams=streams,
+        started_ns=began, begun_ns=began, fed_ns=ended, probes=probes, streams=streams,
         channels=other_channels(fault, began) if args.channels else None)
     return 4 if fault == "status" else 0
 

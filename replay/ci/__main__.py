@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""python3 -m ci [STEP ...]: a commit in a minimal root, on the road of road.py, or on some steps of it."""
+"""python3 -m ci [STEP ...]: a commit in a minimal root, on the road of documents.py, or on some steps of it."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -19,11 +18,11 @@ from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import duration
-from bench.common.steps import GB, Steps, require_space
+from bench.common.steps import GB, Steps, alone, require_space
 from bench.source import debroot, outcome
 from bench.source.outcome import Outcome
 from ci import reader, root
-from ci.road import ROAD
+from ci.documents import ROAD
 
 _KEPT = ("build/setup.log", "build/test.log", "build/test-ahead.log", "build/pytest.xml", "build/pytest-builds.xml",
          "build/tests.json", "build/documents.json", "build/documents.log", "build/deb/bookworm.log", "build/installed.jsonl", "build/meson-logs/testlog.txt", "build/sanitize/meson-logs/testlog.txt")
@@ -67,28 +66,12 @@ def clone(target: Path) -> str:
     return commit
 
 
-def sweep(folder: Path) -> None:
-    """Removes what killed runs have left. A running one holds a lock."""
-    for left in folder.glob("run-*"):
-        with (left / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
-            debroot.remove(left)
-
-
 def run(place: Path, archives: Path, command: Sequence[str]) -> tuple[int, float]:
     """Returns status and duration in seconds; the output is this program's."""
     began = time.monotonic()
-    child = subprocess.Popen(root.entered(place, archives, f"/{root.FOLDER}", command), stdin=subprocess.DEVNULL,
-                             env=root.environment())
-    try:
-        return child.wait(), time.monotonic() - began
-    finally:
-        if child.poll() is None:
-            child.kill()        # kills unshare, and so all processes in its namespace
-            child.wait()
+    done = subprocess.run(root.entered(place, archives, f"/{root.FOLDER}", command), stdin=subprocess.DEVNULL, env=root.environment(),
+                          check=False)      # an interruption kills unshare, and so all processes in its namespace
+    return done.returncode, time.monotonic() - began
 
 
 def walk(place: Path, archives: Path, wanted: Sequence[str]) -> dict[str, Went]:
@@ -178,20 +161,16 @@ def main(wanted: Sequence[str] = ()) -> int:
     if os.geteuid():
         raise BenchError("making a root and namespaces takes root")
     folder = cache()
-    work = folder / f"run-{os.getpid()}"
-    folder.mkdir(parents=True, exist_ok=True)
-    sweep(folder)
-    require_space(folder, _SPACE, "remove something, or name another folder in SPICE_CI_CACHE")
-    work.mkdir()
-    with (work / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    work = folder / "run"
+    with alone("ci", folder):
+        debroot.remove(work)        # left by a run that was killed
+        require_space(folder, _SPACE, "remove something, or name another folder in SPICE_CI_CACHE")
         try:
-            steps = Steps(folder / "ci.log")
+            work.mkdir()
             commit = clone(work / "clone")
-            kept = root.Cache(folder, steps)
-            kept.unpack(work / "clone", work / "root")
+            root.unpack(work / "clone", work / "root", folder, Steps(folder / "ci.log"))
             print(f"ci: {commit} on a bare {root.SUITE}", file=sys.stderr, flush=True)
-            status = report(work / "root" / root.FOLDER, walk(work / "root", kept.archives, wanted))
+            status = report(work / "root" / root.FOLDER, walk(work / "root", root.archives(folder), wanted))
             if status:
                 keep_logs(work / "root" / root.FOLDER, folder / "last-failed")
             return status

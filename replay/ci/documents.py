@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The commands that the documents tell a reader to run. Each is run, in the order in which one reads, unless documents.txt says why
-not.
+"""What .ci/run does, in order (ROAD), and the commands that the documents tell a reader to run. Each of these is run, in the order in
+which one reads, unless documents.txt says why not.
 
 A command is a line of an indented block, or words in backticks that begin with a program. `./run NAME` in a sentence, with no argument
 or with the name of an option, only names a command: its --help must know it."""
@@ -24,6 +24,29 @@ _PROGRAM = re.compile(r"\./run\b|\.ci/run\b|(?:build|replay)/\S+ --|[A-Z_]+=\S+ 
 _NAMED = re.compile(r"(?:\./run|\.ci/run)(?: [a-z]+)*(?: \[.*\])?(?P<option> --[a-z-]+)?")
 _SPAN = re.compile(r"(?<!`)`([^`]+)`")
 _COMMENT = re.compile(r"\s+# .*$")
+_OURS = "dpkg-query -W -f '${Version}' libspice-server1 | grep -q batch"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Of the road of somebody who tries, tests, builds, installs, looks, reads and goes back, to the letter of the documents."""
+    name: str
+    command: str
+    then: str = ""              # shell; must be true after it
+    on: str = ""                # the step without which it is not tried
+    documented: bool = True     # whether it is a command of the documents
+
+
+ROAD = (
+    Step("compare", "./run compare"),
+    Step("test", "./run test"),
+    Step("count before", "./run installed", "! grep -q batch build/installed.jsonl"),
+    Step("deb", "./run deb"),
+    Step("install", "apt-get install ./build/deb/bookworm/libspice-server1_*.deb", _OURS, on="deb"),
+    Step("count after", "./run installed", "grep -q batch build/installed.jsonl", on="install"),
+    Step("documents", "PYTHONPATH=replay PYTHONDONTWRITEBYTECODE=1 python3 -m ci.reader", on="install", documented=False),
+    Step("go back", "apt-get install --allow-downgrades libspice-server1/bookworm", f"! {_OURS} && qemu-system-x86_64 --version", on="install"),
+)
 
 
 @dataclass(frozen=True)

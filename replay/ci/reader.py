@@ -20,8 +20,7 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.progress import duration
 from ci import documents
-from ci.documents import Command, Rule
-from ci.road import ROAD
+from ci.documents import ROAD, Command, Rule
 from guest.errors import Failed
 
 _LONGEST = 3600         # seconds a command may take

@@ -4,15 +4,13 @@ tarball."""
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.common import proc
-from bench.common.errors import BenchError
+from bench.common import atomic, proc
 from bench.common.steps import Steps
 from bench.source import debroot
 from bench.source.debsource import Place, codename, machine_sources, places
@@ -20,7 +18,6 @@ from clients import packages
 
 SUITE = "bookworm"
 FOLDER = "srv/spice-batch"          # the clone's place in the root: readable for all, as some tests run as nobody
-_ENTER = Path(__file__).with_name("enter.sh")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "no_proxy")
 # in the commit: the packages that ./run would install, those for tests, and of those for clients what ./run installed names
@@ -35,62 +32,46 @@ def environment() -> dict[str, str]:
 
 def entered(root: Path, archives: Path, folder: str, argv: Sequence[str]) -> list[str]:
     """The command line that runs argv in the root. All its processes end with it, and it ends with this process."""
-    return proc.inside(None, ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child",
-                              "sh", str(_ENTER), str(root), str(archives), folder, *argv])
+    return proc.inside(None, debroot.entered(root, folder, argv, archives=archives))
 
 
-class Cache:
-    """A folder that survives the run: the tarball, and the packages from which it was made."""
+def unpack(clone: Path, target: Path, cache: Path, steps: Steps) -> None:
+    """Makes the folder target a root with the clone in FOLDER; the clone is moved there. `cache` keeps the root as a tarball, and the
+    packages from which it was made."""
+    sources = places(machine_sources(), codename(), SUITE)
+    tarball = cache / f"root-{_key(clone, sources)}.tar.gz"
+    if not tarball.is_file():
+        for old in cache.glob("*root-*.tar*"):
+            old.unlink()
+        _make(clone, sources, tarball, steps)
+    target.mkdir(parents=True)
+    steps.run("unpacking the root", ["tar", "-xz", "--numeric-owner", "-C", target, "-f", tarball], quiet=True)
+    debroot.copy_network(target)
+    shutil.move(clone, target / FOLDER)
 
-    def __init__(self, folder: Path, steps: Steps) -> None:
-        self._folder = folder
-        self._steps = steps
-        self.archives = folder / "archives"
-        (self.archives / "partial").mkdir(parents=True, exist_ok=True)
 
-    def unpack(self, clone: Path, target: Path) -> None:
-        """Makes the folder target a root with the clone in FOLDER; the clone is moved there."""
-        with self._tarball(clone).open("rb") as tarball:
-            target.mkdir(parents=True)
-            self._steps.run("unpacking the root", ["tar", "-xz", "--numeric-owner", "-C", target, "-f",
-                                                   f"/proc/{os.getpid()}/fd/{tarball.fileno()}"], quiet=True)
-        debroot.copy_network(target)
-        shutil.move(clone, target / FOLDER)
+def archives(cache: Path) -> Path:
+    """Where apt keeps packages."""
+    (cache / "archives/partial").mkdir(parents=True, exist_ok=True)
+    return cache / "archives"
 
-    def _tarball(self, clone: Path) -> Path:
-        """Made first if there is none for this commit's packages; a second run waits meanwhile."""
-        sources = places(machine_sources(), codename(), SUITE)
-        if not sources:
-            raise BenchError("this machine has no apt, or no source of the distribution's packages")
-        wanted = self._folder / f"root-{_key(clone, sources)}.tar.gz"
-        with (self._folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not wanted.is_file():
-                self._make(clone, sources, wanted)
-                for old in self._folder.glob("root-*.tar*"):
-                    if old != wanted:
-                        old.unlink()        # a run that unpacks it still has it open
-        return wanted
 
-    def _make(self, clone: Path, sources: Sequence[Place], tarball: Path) -> None:
-        root, part = self._folder / "making", tarball.with_suffix(".part")
+def _make(clone: Path, sources: Sequence[Place], tarball: Path, steps: Steps) -> None:
+    root, kept = tarball.with_name("making"), archives(tarball.parent)
+    try:
+        wanted = [name for file in _LISTS for name in _packages(clone / file)]
+        debroot.make(SUITE, root, sources, steps, packages=wanted, archives=kept)
+        debroot.copy_access(root)
+        (root / "etc/apt/apt.conf.d/01yes").write_text('APT::Get::Assume-Yes "true";\n')      # as its user would answer
+        clean = ["env", "-i", *(f"{name}={value}" for name, value in environment().items())]
+        for title, command in (
+                ("taking up certificates", ["update-ca-certificates"]), ("asking for package lists", ["apt-get", "-q", "update"])):
+            steps.run(title, entered(root, kept, "/", [*clean, *command]), quiet=True)
+        with atomic.replaced(tarball) as part:
+            part.touch(0o600)       # it has apt's passwords
+            steps.run("packing the root", ["tar", "-c", "-I", "gzip -1", "--numeric-owner", "-C", root, "-f", part, "."], quiet=True)
+    finally:
         debroot.remove(root)
-        try:
-            wanted = [name for file in _LISTS for name in _packages(clone / file)]
-            debroot.make(SUITE, root, sources, self._steps, packages=wanted, archives=self.archives)
-            debroot.copy_access(root)
-            (root / "etc/apt/apt.conf.d/01yes").write_text('APT::Get::Assume-Yes "true";\n')      # as its user would answer
-            clean = ["env", "-i", *(f"{name}={value}" for name, value in environment().items())]
-            for title, command in (
-                    ("taking up certificates", ["update-ca-certificates"]), ("asking for package lists", ["apt-get", "-q", "update"])):
-                self._steps.run(title, entered(root, self.archives, "/", [*clean, *command]), quiet=True)
-            self._steps.run("packing the root", ["tar", "-c", "-I", "gzip -1", "--numeric-owner", "-C", root, "-f", part, "."],
-                            quiet=True)
-            part.chmod(0o600)       # it has apt's passwords
-            part.replace(tarball)
-        finally:
-            part.unlink(missing_ok=True)
-            debroot.remove(root)
 
 
 def _packages(file: Path) -> list[str]:
@@ -100,7 +81,7 @@ def _packages(file: Path) -> list[str]:
 def _key(clone: Path, sources: Sequence[Place]) -> str:
     """Changes with the packages, their sources, and the recipe."""
     digest = hashlib.sha256(SUITE.encode())
-    for file in (*(clone / name for name in _LISTS), Path(__file__), _ENTER, Path(debroot.__file__)):
+    for file in (*(clone / name for name in _LISTS), Path(__file__), debroot.ENTER, Path(debroot.__file__)):
         digest.update(file.read_bytes())
     for place in sources:
         digest.update(place.source.render("deb", place.suite).encode())

@@ -20,7 +20,7 @@ from bench.source.debsource import Place, parse_list
 from bench.source.outcome import Outcome
 from ci import __main__ as ci
 from ci import reader, root
-from ci.road import ROAD
+from ci.documents import ROAD
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="takes root to enter a root")
 _SOURCES = [Place(parse_list("deb http://mirror.invalid/debian bookworm main")[0], "bookworm")]
@@ -132,12 +132,14 @@ def test_little_of_the_environment_gets_in(monkeypatch: pytest.MonkeyPatch) -> N
     assert environment.keys() <= {"PATH", "HOME", "LANG", "CI", "DEBIAN_FRONTEND", *root._PROXIES, *map(str.upper, root._PROXIES)}
 
 
-def test_a_full_disk_is_said_before_anything_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_said_before_anything_is_done_but_for_what_a_killed_run_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPICE_CI_CACHE", str(tmp_path))
+    (tmp_path / "run/root").mkdir(parents=True)
+    (tmp_path / "root-1.tar").touch()
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=3 * 10**9))
     with pytest.raises(BenchError, match="^[^\n]* has 3.0 GB free, and 14 are needed: [^\n]*SPICE_CI_CACHE$"):
         ci.main()
-    assert not list(tmp_path.iterdir())
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["ci.lock", "root-1.tar"]
 
 
 def test_logs_that_do_not_fit_leave_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -149,13 +151,6 @@ def test_logs_that_do_not_fit_leave_the_verdict(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "build/setup.log").touch()
     ci.keep_logs(tmp_path, tmp_path / "kept")
     assert "ci: logs not kept: [Errno 28]" in capsys.readouterr().err
-
-
-def test_what_a_killed_run_left_goes_with_the_next(tmp_path: Path) -> None:
-    (tmp_path / "run-1").mkdir()
-    (tmp_path / "root-1.tar").touch()
-    ci.sweep(tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == ["root-1.tar"]
 
 
 @pytest.fixture

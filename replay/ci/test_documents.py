@@ -12,9 +12,8 @@ import pytest
 from bench.common import paths
 from bench.common.errors import BenchError
 from ci import documents, reader, root
-from ci.documents import Command
+from ci.documents import ROAD, Command
 from ci.reader import NAMED, NOT_RUN, ONLY, RAN, ROADS
-from ci.road import ROAD
 
 _PAGE = """# A page
 

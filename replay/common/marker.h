@@ -18,6 +18,9 @@ typedef enum {
     MARKER_END,
 } MarkerKind;
 
+/* How many numbers probes have. */
+#define MARKER_PROBES 3600
+
 /* Minimum width and height of the primary surface. */
 #define MARKER_PRIMARY_MIN 70
 

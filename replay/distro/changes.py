@@ -6,6 +6,7 @@ from __future__ import annotations
 import datetime
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,6 @@ from bench.source import newfiles, upstream
 
 _SUBPROJECT = "build-Find-own-sources-when-built-as-a-subproject"     # left out: a package is not built as a subproject
 VERSION = "%Y%m%d.%H%M"       # format of a date in a version
-_TURNED_OFF = ("test-listen",)      # tests that Debian's own patch removes from meson.build
 _US = export.Author("spice-batch", "spice-batch@localhost")
 
 
@@ -29,34 +29,33 @@ class Patch:
 @cache
 def patches(version: str) -> list[Patch]:
     """The patches that turn a release into ours, in order: each with its new files and their lines in the build, and with little
-    context, as the distribution has patches of its own."""
+    context, as the distribution has patches of its own. git's From and Subject stand for DEP-3's Author and Description; origin, and
+    whether upstream was asked, are not in its output."""
     paths.cache_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.cache_dir()) as work:
-        tree = export.Mails(version, Path(work, "tree"), _US, _TURNED_OFF)
+        tree = export.Mails(version, Path(work, "tree"), _US)
         found = []
-        for name in upstream.built():
-            for file in upstream.series(version, [name]) if name != upstream.DEVEL else []:
-                if _SUBPROJECT in file.name:
-                    continue
+        for name in [name for name in upstream.built() if name != upstream.DEVEL]:
+            for file in [file for file in upstream.series(version, [name]) if _SUBPROJECT not in file.name]:
                 tree.add(file)
-                text = tree.git("format-patch", "-1", "--stdout", "-U1", "--no-renames", "--no-numbered",
-                                "--no-signature", "--zero-commit", "--no-stat")
-                text = re.sub(r"^Date: .*\n", "", text, count=1, flags=re.MULTILINE)
-                found.append(Patch(f"{name}/{file.name}", text))
+                text = tree.git("format-patch", "-1", "--stdout", "-U1", "--no-renames", "--no-numbered", "--no-signature", "--no-stat")
+                head, body = text.split("\n\n", 1)
+                head = re.sub(r"^(From [0-9a-f]{40} |Date: ).*\n", "", head, flags=re.MULTILINE)
+                found.append(Patch(f"{name}/{file.name}", f"{head}\nOrigin: vendor, spice-batch\nForwarded: no\n\n{body}"))
         return found
+
+
+def write(ours: Sequence[Patch], folder: Path, before: str = "") -> None:
+    """Adds patches to a folder in Debian's format of sources, behind those that the file `series` there has `before`."""
+    for patch in ours:
+        (folder / "batch" / patch.name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "batch" / patch.name).write_text(patch.text, encoding="utf-8")
+    (folder / "series").write_text("\n".join([*before.splitlines(), *(f"batch/{patch.name}" for patch in ours)]) + "\n", encoding="utf-8")
 
 
 def tests() -> set[str]:
     """The names of the tests that these patches bring."""
     return newfiles.tests(upstream.built())
-
-
-def dep3(patch: Patch) -> Patch:
-    """Patch headers for Debian. git's From and Subject stand for DEP-3's Author and Description; origin, and whether upstream was
-    asked, are not in the file."""
-    head, body = patch.text.split("\n\n", 1)
-    head = re.sub(r"\AFrom 0+ .*\n", "", head)
-    return Patch(patch.name, f"{head}\nOrigin: vendor, spice-batch\nForwarded: no\n\n{body}")
 
 
 def moment() -> datetime.datetime:

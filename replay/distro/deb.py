@@ -55,7 +55,7 @@ def execute(args: argparse.Namespace) -> int:
     steps.say(f"{args.suite} has spice {source.version}"
               + (f"; not there to be asked: {', '.join(source.silent)}" if source.silent else ""))
     upstream.fetch(release, steps)      # the patches are exported in its tree
-    patches = [changes.dep3(patch) for patch in changes.patches(release)]
+    patches = changes.patches(release)
     made_from = _fingerprint(source, patches)
     if not _is_made(output, made_from):
         builder.prepare(source.places)
@@ -70,7 +70,8 @@ def execute(args: argparse.Namespace) -> int:
             batch.unpack()
             made = changes.moment()
             version = changes.suffixed(_archive_version(builder, source.version), made)
-            add_patches(batch.tree, patches)
+            ours = batch.tree / "debian/patches"
+            changes.write(patches, ours, (ours / "series").read_text() if (ours / "series").is_file() else "")
             add_change(batch.tree, version, args.suite, email.utils.format_datetime(made))
             steps.say(f"tests run in the build: {count_tests(batch.build(), changes.tests())}")
             batch.done()
@@ -150,17 +151,6 @@ def _archive_version(builder: Builder, version: str) -> str:
         if len(found) == 3 and debsource.newer(found[1].strip(), version) and "batch" not in found[1]:
             version = found[1].strip()
     return version
-
-
-def add_patches(tree: Path, patches: Sequence[changes.Patch]) -> None:
-    """Adds our patches after the distribution's."""
-    folder = tree / "debian/patches"
-    for patch in patches:
-        (folder / "batch" / patch.name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "batch" / patch.name).write_text(patch.text, encoding="utf-8")
-    series = folder / "series"
-    own = series.read_text().rstrip("\n") if series.is_file() else ""
-    series.write_text("\n".join([*own.splitlines(), *(f"batch/{patch.name}" for patch in patches)]) + "\n")
 
 
 def add_change(tree: Path, version: str, suite: str, date: str) -> None:

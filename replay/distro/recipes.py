@@ -57,17 +57,8 @@ def write(release: upstream.Release, tarball: bytes, output: Path) -> list[Path]
         (folder / template.name).write_text(_filled(template, values), encoding="utf-8")
         (folder / _PATCH).write_text(patch, encoding="utf-8")
         written.append(folder)
-    return [*written, write_series(release.version, output / "debian")]
-
-
-def write_series(version: str, folder: Path) -> Path:
-    """For packages in Debian's format 3.0 (quilt), which takes no patch that changes a file twice."""
-    patches = changes.patches(version)
-    for patch in patches:
-        (folder / "batch" / patch.name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "batch" / patch.name).write_text(patch.text, encoding="utf-8")
-    (folder / "series").write_text("".join(f"batch/{patch.name}\n" for patch in patches), encoding="utf-8")
-    return folder
+    changes.write(changes.patches(release.version), output / "debian")      # which takes no patch that changes a file twice
+    return [*written, output / "debian"]
 
 
 def _filled(template: Path, values: dict[str, str]) -> str:

@@ -26,14 +26,14 @@ def test_the_patches_apply_and_make_our_tree(version: str, tmp_path: Path) -> No
     for patch in changes.patches(version):
         file = tmp_path / patch.name
         file.parent.mkdir(exist_ok=True)
-        file.write_text(changes.dep3(patch).text, encoding="utf-8")
+        file.write_text(patch.text, encoding="utf-8")
         upstream.apply_patch(file, by_patches)
     upstream.make_tree(version, by_us, upstream.built())
     differing = subprocess.run(["diff", "-rq", "--exclude=.*", by_us, by_patches], capture_output=True, text=True,
                                check=False)
-    # where work is done the build takes new files from lists, and can be a subproject; a package has them in the build,
+    # where work is done the build takes what no list names, and can be a subproject; a package has them in the build,
     # and an entry of each patch's in upstream's list of changes; the benchmark is of no package
-    work = {"meson.build", "Makefile.am", "overlay.txt", "CHANGELOG.md", "bench-mix", "bench-stream-egress.cpp"}
+    work = {"meson.build", "Makefile.am", "CHANGELOG.md", "bench-mix", "bench-stream-egress.cpp"}
     assert [line for line in differing.stdout.splitlines()
             if not any(line.endswith((f"/{name}", f": {name}", f"/{name} differ")) for name in work)] == []
     build = (by_patches / "server/tests/meson.build").read_text() + (by_patches / "server/meson.build").read_text()
@@ -49,9 +49,9 @@ def test_none_has_a_line_that_the_distributions_own_patch_changes(version: str) 
 
 def test_a_patch_says_who_what_where_from_and_whether_upstream_knows() -> None:
     for patch in changes.patches(upstream.DEFAULT):
-        header = email.message_from_string(changes.dep3(patch).text)
+        header = email.message_from_string(patch.text)
         assert [name for name in ("From", "Subject", "Origin", "Forwarded") if not header[name]] == [], patch.name
-        assert changes.dep3(patch).text.split("\n\n", 1)[1] == patch.text.split("\n\n", 1)[1]
+        assert not header["Date"] and patch.text.startswith("From: "), "what differs each time"
 
 
 @pytest.mark.parametrize("base", ["0.15.1-1", "0.15.2-1+b1", "0.15.1-1build2", "0.16.0-3"])

@@ -22,7 +22,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_our_patches_come_after_the_distributions(tree: Path) -> None:
-    deb.add_patches(tree, [changes.Patch("0001-a.patch", "a"), changes.Patch("0002-b.patch", "b")])
+    changes.write([changes.Patch("0001-a.patch", "a"), changes.Patch("0002-b.patch", "b")], tree / "debian/patches", "theirs.patch")
     assert (tree / "debian/patches/series").read_text() == "theirs.patch\nbatch/0001-a.patch\nbatch/0002-b.patch\n"
     assert (tree / "debian/patches/batch/0002-b.patch").read_text() == "b"
 
@@ -46,7 +46,7 @@ def test_a_builders_command_has_no_network_unless_it_says_so(tmp_path: Path) -> 
     builder = Builder("here", tmp_path, Steps(tmp_path / "log"))
     builder.work.mkdir()
     assert builder.run("looking", ["pwd"], network=True) == [str(builder.work)]
-    if builder.alone:
+    if len(builder.entered((), "/")) > 4:       # where that is allowed
         assert builder.run("looking", ["wc", "-l", "/proc/net/route"]) == ["1 /proc/net/route"]
 
 
@@ -58,10 +58,10 @@ def test_this_machine_gets_no_packages_if_told_so(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Builder, "run", lambda _, title, *__, **___: ran.append(title))
     here, root = (kind("here", tmp_path, Steps(tmp_path / "log")) for kind in (Builder, RootBuilder))
     with pytest.raises(BenchError, match="^packages are missing; as root: apt-get install --no-install-recommends lintian$"):
-        here.install("the tools", ["install", "lintian"], "lintian")
+        here.install("install", ["lintian"])
     assert ran == []
-    root.install("the tools", ["install", "lintian"], "lintian")
-    assert ran[-1] == "installing the tools"
+    root.install("install", ["lintian"])
+    assert ran == ["finishing what was interrupted", "asking for package lists", "installing lintian"]
 
 
 def test_what_makes_a_root_is_installed_on_this_machine_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

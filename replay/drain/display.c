@@ -100,8 +100,8 @@ static void on_invalidate(SpiceChannel *spice G_GNUC_UNUSED, gint left, gint top
     if (display->on_marker != NULL) {
         marker = marker_read((MarkerArea) { left, top, width, height });
     }
+    touch(display, left, top, width, height); /* a guest's drawing may look like a marker */
     if (marker.kind == MARKER_NONE) {
-        touch(display, left, top, width, height);
         display->updates++;
         return;
     }

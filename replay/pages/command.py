@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jinja2
+
 from bench.commands import compare, request
 from bench.common import atomic, page, paths, table
 from bench.common.errors import BenchError
@@ -94,9 +96,12 @@ def _run(argv: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
 
 
 def pack(folder: Path) -> None:
-    """Compresses the result file, to a tenth of its size."""
+    """Compresses the result file, to a tenth of its size, without pictures."""
     plain = folder / _RUNS
     if plain.is_file():
+        result = results.load(plain)
+        pictures.forget(result["runs"])
+        results.save(result, plain)
         atomic.write_bytes(folder / _PACKED, lzma.compress(plain.read_bytes(), preset=9))
         plain.unlink()
 
@@ -173,13 +178,20 @@ def _note(output: Path) -> None:
     atomic.write_text(output / _INDEX, index(output))
 
 
-def write_pages(files: Sequence[Path]) -> None:
+def write_pages(files: Sequence[Path]) -> int:
     """Of what was measured before, beside it. Of a compressed file only the table of figures: in results/ the page beside it is of all
-    parts of the folder."""
+    parts of the folder. Returns the exit status of ./run compare."""
+    status = 0
     for file in files:
         name = Path(file.name.removesuffix(".xz")).stem
-        written = publish.write(results.load_complete(file), file.parent, name, paged=not file.name.endswith(".xz"))
+        try:
+            result = results.load_complete(file)
+            status = max(status, compare.verdict(result))
+            written = publish.write(result, file.parent, name, paged=not file.name.endswith(".xz"))
+        except (LookupError, TypeError, ValueError, AttributeError, jinja2.TemplateError) as error:
+            raise BenchError(f"{file} is damaged: {error!r}: measure again", 2) from None
         print(f"written: {', '.join(map(str, written))}", file=sys.stderr)
+    return status
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -189,8 +201,7 @@ def execute(args: argparse.Namespace) -> int:
     if files:
         if args.dry_run or args.index or args.repeat is not None or args.output != paths.RESULTS:
             raise BenchError("the pages of result files are written beside them, without options", 2)
-        write_pages(files)
-        return 0
+        return write_pages(files)
     parts = chosen(args.names)
     args.output = args.output.resolve()
     if args.repeat is not None and args.repeat < 1:

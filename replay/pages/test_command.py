@@ -327,3 +327,25 @@ def test_result_files_take_no_option(option: list[str], tmp_path: Path, capsys: 
     (tmp_path / "mine.json").write_text(json.dumps(samples.result(["stock"], repeats=1)))
     assert cli.main(["results", str(tmp_path / "mine.json"), *option]) == 2
     assert "without options" in capsys.readouterr().err and [file.name for file in tmp_path.iterdir()] == ["mine.json"]
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda made: made["runs"].clear(), lambda made: made["plan"].clear(), lambda made: made["runs"][0].pop("wall_seconds"),
+    lambda made: made["environment"].update(packages={}, cpu={}), lambda made: made["runs"][0].update(valid=True, server={})])
+def test_what_is_damaged_is_one_line_and_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[Any], object]) -> None:
+    made = samples.result(["stock", "flow"], repeats=1)
+    spoil(made)
+    (tmp_path / "mine.json").write_text(json.dumps(made))
+    assert cli.main(["results", str(tmp_path / "mine.json")]) == 2
+    said = capsys.readouterr().err
+    assert "mine.json is damaged: " in said and said.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["mine.json"]
+
+
+def test_a_file_without_figures_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = samples.result(["stock", "flow"], repeats=1)
+    made["runs"][0] |= {"valid": False, "invalid_reason": "the run took too long"}
+    made["plan"]["cells"] = [results.case(made["runs"][0]).row]
+    (tmp_path / "mine.json").write_text(json.dumps(made))
+    assert cli.main(["results", str(tmp_path / "mine.json")]) == 1
+    assert "1 of 1 rows have no run that counts" in capsys.readouterr().err

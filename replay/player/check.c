@@ -16,25 +16,23 @@ enum {
 
 static int check(const char *file)
 {
+    static const ReplayTotals nothing;
     ReplayStream *stream = replay_stream_open(file);
     char *error = stream ? NULL : g_strdup(g_strerror(errno));
     int status = stream ? EXIT_GOOD : EXIT_UNREAD;
+    const ReplayTotals *totals;
 
     if (stream && !replay_stream_check(stream, 0)) {
         status = EXIT_DAMAGED;
         error = replay_stream_error(stream);
     }
+    totals = stream ? replay_stream_totals(stream) : &nothing; /* of a damaged one: of what comes before the damage */
+    json_print(g_variant_new_parsed(
+        "{'file': <%@ms>, 'valid': <%@b>, 'error': <%@ms>, 'events': <%t>, 'commands': <%t>, 'bytes': <%t>, 'seconds': <%d>}",
+        json_text(file), g_variant_new_boolean(!error), json_text(error), totals->events, totals->commands, totals->bytes,
+        totals->length_ns / (double) NSEC_PER_SEC));
     if (error) {
-        json_print(g_variant_new_parsed("{'file': <%@ms>, 'valid': <false>, 'error': <%@ms>}", json_text(file),
-                                        json_text(error)));
         fprintf(stderr, "spice-player: %s: %s\n", file, error);
-    } else {
-        const ReplayTotals *totals = replay_stream_totals(stream);
-
-        json_print(g_variant_new_parsed(
-            "{'file': <%@ms>, 'valid': <true>, 'events': <%t>, 'commands': <%t>, 'bytes': <%t>, 'seconds': <%d>}",
-            json_text(file), totals->events, totals->commands, totals->bytes,
-            totals->length_ns / (double) NSEC_PER_SEC));
     }
     replay_stream_free(stream);
     g_free(error);

@@ -29,6 +29,7 @@ struct Feeder {
     bool has_begun;             /* the part that is played at once is done */
     int64_t due_ns;             /* due time of the last item; 0 without a pace */
     int64_t next_probe_ns;
+    unsigned int next_probe;
     unsigned int next_pause;
     uint64_t last_recorded;     /* recorded time of the last item */
     uint64_t burst_begin;       /* commands before the burst under way */
@@ -69,11 +70,20 @@ static void show_surfaces(Feeder *feeder)
     }
 }
 
+/* A client cannot tell a drawing of the guest from a probe: its number is left out. */
+static unsigned int next_probe(Feeder *feeder)
+{
+    for (unsigned int i = 0; i < MARKER_PROBES && replay_stream_draws_probe(feeder->options.stream, feeder->next_probe); i++) {
+        feeder->next_probe++;
+    }
+    return feeder->next_probe++;
+}
+
 /* A probe has the due time of the item after it. */
 static void push_probe(Feeder *feeder, int64_t now)
 {
     int64_t due = feeder->due_ns ? MIN(feeder->due_ns, now) : now;
-    FeederProbe probe = { feeder->result.probes->len, clock_ns(), due };
+    FeederProbe probe = { next_probe(feeder), clock_ns(), due };
     QXLCommandExt command = marker_new(MARKER_PROBE, probe.number);
     QXLRect area = ((const QXLDrawable *) (uintptr_t) command.cmd.data)->bbox;
 
@@ -257,20 +267,21 @@ static bool push_command(Feeder *feeder, QXLCommandExt *command)
     return display_push(feeder->display, command, true);
 }
 
-/* The start time is moved by the length of each pause, so that the rest keeps its pace. */
+/*
+ * The start time is moved by the length of each pause, so that the rest keeps its pace. Without a
+ * screen to mark, a pause waits for the next one.
+ */
 static bool pause_if_due(Feeder *feeder, uint64_t commands)
 {
     const FeederOptions *options = &feeder->options;
 
     while (feeder->next_pause < options->n_pauses &&
-           options->pauses[feeder->next_pause] <= commands) {
+           options->pauses[feeder->next_pause] <= commands && can_mark(feeder)) {
         unsigned int number = feeder->next_pause++;
         int64_t begin = clock_ns();
 
         show_surfaces(feeder);
-        if (can_mark(feeder)) {
-            push_marker(feeder, MARKER_PAUSE, number);
-        }
+        push_marker(feeder, MARKER_PAUSE, number);
         feeder->events.paused(number, commands);
         if (!wait_for(feeder, &feeder->resumes, FEEDER_PAUSED)) {
             return false;
@@ -291,12 +302,11 @@ static void feed(Feeder *feeder)
         wait_for_recorded_time(feeder, &item);
         if (!item.command) {
             send_message(feeder, &item);
-            continue;
-        }
-        if (!push_command(feeder, item.command)) {
+        } else if (push_command(feeder, item.command)) {
+            atomic_store(&feeder->commands, ++commands);
+        } else {
             return;
         }
-        atomic_store(&feeder->commands, ++commands);
         if (!pause_if_due(feeder, commands)) {
             return;
         }
@@ -315,8 +325,12 @@ static void conclude(Feeder *feeder)
     } else if (is_stopping(feeder) ||
                (feeder->options.hold_end && !wait_for(feeder, &feeder->releases, FEEDER_HELD))) {
         result->status = FEEDER_STOPPED;
+    } else if (!can_mark(feeder)) {
+        result->status = FEEDER_DAMAGED;
+        result->error = g_strdup_printf("it ends without a screen of %d x %d pixels, so nothing of it can be compared",
+                                        MARKER_PRIMARY_MIN, MARKER_PRIMARY_MIN);
     } else {
-        result->status = can_mark(feeder) ? FEEDER_FED : FEEDER_FED_WITHOUT_MARKER;
+        result->status = FEEDER_FED;
         show_surfaces(feeder);
     }
     /* taken before the marker: the session may end as soon as the client has seen that */

@@ -39,9 +39,8 @@ typedef struct FeederOptions {
 
 typedef enum {
     FEEDER_FED,                 /* all of it, and an end marker */
-    FEEDER_FED_WITHOUT_MARKER,  /* all of it; there is no primary surface to mark */
     FEEDER_STOPPED,
-    FEEDER_DAMAGED,
+    FEEDER_DAMAGED,             /* or nothing can be marked at its end */
 } FeederStatus;
 
 typedef enum {

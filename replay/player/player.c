@@ -241,15 +241,6 @@ static void clear_progress(void)
     }
 }
 
-/* Without a marker, all is sent when nothing is left anywhere and nothing moves. */
-static bool is_drained(void)
-{
-    return player.is_fed &&
-        feeder_result(player.feeder)->status == FEEDER_FED_WITHOUT_MARKER &&
-        display_is_empty(player.display) &&
-        progress_is_drained(&player.progress, player.devices != NULL);
-}
-
 static void check_stalled(int64_t now)
 {
     if (now - player.progress.last_ns < player.options.timeout * NSEC_PER_SEC) {
@@ -313,9 +304,6 @@ static gboolean tick(gpointer data G_GNUC_UNUSED)
     end_when_devices_are_finished();
     progress_look(&player.progress, player.display, player.devices,
                   feeder_is(FEEDER_WAITING) || feeder_is(FEEDER_PAUSED), now);
-    if (is_drained()) {
-        finish(EXIT_PLAYED, NULL);
-    }
     check_stalled(now);
     if (ferror(stdout)) {
         finish(EXIT_USAGE, g_strdup("cannot write to standard output"));
@@ -412,7 +400,6 @@ static void conclude(void)
         .cpu_system = clock_seconds(player.started_usage.ru_stime, player.ended_usage.ru_stime),
         .channels = player.devices ? devices_report(player.devices) : NULL,
         .bandwidth = g_atomic_int_get(&player.bandwidth),
-        .marker = fed->status == FEEDER_FED,
     };
 
     spice_server_destroy(player.server);

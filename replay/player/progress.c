@@ -12,14 +12,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#define DRAINED_TICKS 3
-
 /*
  * A client moves its mouse as long as it is there, and what answers it is always on the sockets:
- * so much is nothing, and the rest takes longer to be told from it.
+ * so much is nothing.
  */
 #define MOUSE_BYTES 256
-#define DRAINED_TICKS_WITH_MOUSE 10
 
 static int socket_option(int fd, int option)
 {
@@ -108,18 +105,8 @@ void progress_look(Progress *progress, Display *display, const Devices *devices,
     if (is_waiting || taken != progress->taken || transferred != progress->devices ||
         sockets_have_moved(&progress->sockets, &sockets, devices)) {
         progress->last_ns = now_ns;
-        progress->quiet_ticks = 0;
-    } else {
-        progress->quiet_ticks++;
     }
     progress->taken = taken;
     progress->devices = transferred;
     progress->sockets = sockets;
-}
-
-bool progress_is_drained(const Progress *progress, bool has_devices)
-{
-    return has_devices ? progress->sockets.unsent <= MOUSE_BYTES &&
-                         progress->quiet_ticks >= DRAINED_TICKS_WITH_MOUSE
-                       : progress->sockets.unsent == 0 && progress->quiet_ticks >= DRAINED_TICKS;
 }

@@ -17,7 +17,6 @@ typedef struct SocketsState {
 /* Whether a play moves on, seen at regular ticks. */
 typedef struct Progress {
     int64_t last_ns;            /* of the last look that saw something move */
-    unsigned int quiet_ticks;   /* looks since */
     uint64_t taken, devices;
     SocketsState sockets;
 } Progress;
@@ -25,6 +24,3 @@ typedef struct Progress {
 /* devices: NULL when there are none. is_waiting: the feeder waits on purpose, which counts. */
 void progress_look(Progress *progress, Display *display, const Devices *devices, bool is_waiting,
                    int64_t now_ns);
-
-/* Nothing that was sent is on its way, and nothing has moved for a moment. */
-bool progress_is_drained(const Progress *progress, bool has_devices);

@@ -61,11 +61,6 @@ const char *recording_error(const Recording *recording, uint64_t *offset)
     return scan_error(recording->scan, offset);
 }
 
-RecordedKind recording_last(const Recording *recording)
-{
-    return recording->dying;
-}
-
 /* What was dying is gone. Returns what has to be destroyed for that. */
 static RecordedKind bury(Recording *recording)
 {

@@ -70,8 +70,5 @@ bool recording_next(Recording *recording, RecordingEvent *event);
 /* NULL if there is none so far. */
 const char *recording_error(const Recording *recording, uint64_t *offset);
 
-/* NOTHING, or the destruction that is still to come after the last event. */
-RecordedKind recording_last(const Recording *recording);
-
 /* NULL is none. */
 void recorded_command_free(RecordedCommand *command);

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "../common/marker.h"
+
 /* A waiting item. */
 typedef struct Made {
     ReplayItem item;
@@ -17,6 +19,8 @@ struct ReplayStream {
     uint64_t first_timestamp;
     GArray *due;                /* uint64_t, of each event; NULL unless it is checked */
     bool is_checked;            /* all are read; else they are timestamps */
+    bool draws_probe[MARKER_PROBES];
+    uint64_t last_created;      /* the last event that creates a surface; known when it is checked */
     ReplayTotals totals;
 
     GQueue ahead;               /* of Made */
@@ -106,8 +110,37 @@ static void add(ReplayStream *stream, RecordedKind kind, const RecordingEvent *e
     g_queue_push_tail(&stream->ahead, made);
 }
 
+/* NULL if it is another command. */
+static const QXLSurfaceCmd *surface_command(const QXLCommandExt *command, uint8_t type)
+{
+    const QXLSurfaceCmd *surface = (const QXLSurfaceCmd *) (uintptr_t) command->cmd.data;
+
+    return command->cmd.type == QXL_CMD_SURFACE && surface->type == type ? surface : NULL;
+}
+
+static void note_drawing(ReplayStream *stream, const QXLCommandExt *command)
+{
+    const QXLDrawable *drawable = (const QXLDrawable *) (uintptr_t) command->cmd.data;
+    const QXLRect *box = &drawable->bbox;
+
+    if (drawable->surface_id == 0 && box->left >= 0 && box->top >= 0 && box->right > 0 && box->bottom > 0) {
+        Marker marker = marker_read((MarkerArea) { box->left, box->top, box->right - box->left, box->bottom - box->top });
+
+        if (marker.kind == MARKER_PROBE) {
+            stream->draws_probe[marker.number] = true;
+        }
+    }
+}
+
 static void note(ReplayStream *stream, const RecordingEvent *event)
 {
+    if (event->kind == RECORDED_COMMAND && event->command->ext.cmd.type == QXL_CMD_DRAW) {
+        note_drawing(stream, &event->command->ext);
+    }
+    if (event->kind == RECORDED_CREATE_PRIMARY ||
+        (event->kind == RECORDED_COMMAND && surface_command(&event->command->ext, QXL_SURFACE_CMD_CREATE))) {
+        stream->last_created = event->number;
+    }
     stream->totals.events++;
     stream->totals.commands += event->kind == RECORDED_COMMAND;
     stream->totals.bytes = event->end;
@@ -124,12 +157,7 @@ static bool read_event(ReplayStream *stream)
     }
     free_released(stream); /* in their room; what is released later can wait for the end */
     if (!recording_next(stream->recording, &event)) {
-        uint64_t offset;
-
         stream->at_end = true;
-        if (!recording_error(stream->recording, &offset)) {
-            add(stream, recording_last(stream->recording), &event, NULL);
-        }
         return false;
     }
     if (event.number == 0) {
@@ -197,17 +225,31 @@ const ReplayTotals *replay_stream_totals(const ReplayStream *stream)
     return stream->is_checked ? &stream->totals : NULL;
 }
 
+/* What ends the last screen: a guest that is shut down. */
+static bool is_last_destruction(const ReplayStream *stream, const Made *made)
+{
+    return stream->is_checked && made->number > stream->last_created &&
+        (made->item.kind == RECORDED_DESTROY_PRIMARY || made->item.kind == RECORDED_DESTROY_SURFACES);
+}
+
+bool replay_stream_draws_probe(const ReplayStream *stream, unsigned int number)
+{
+    return stream->draws_probe[number % MARKER_PROBES];
+}
+
 bool replay_stream_next(ReplayStream *stream, ReplayItem *item)
 {
-    made_free(stream->given);
-    stream->given = NULL;
-    while (g_queue_is_empty(&stream->ahead) && read_event(stream)) {
-    }
-    stream->given = g_queue_pop_head(&stream->ahead);
-    if (!stream->given) {
-        return false;
-    }
-    stream->ahead_size -= stream->given->size;
+    do {
+        made_free(stream->given);
+        stream->given = NULL;
+        while (g_queue_is_empty(&stream->ahead) && read_event(stream)) {
+        }
+        stream->given = g_queue_pop_head(&stream->ahead);
+        if (!stream->given) {
+            return false;
+        }
+        stream->ahead_size -= stream->given->size;
+    } while (is_last_destruction(stream, stream->given));
     *item = stream->given->item;
     if (stream->is_checked) {
         item->due_ns = g_array_index(stream->due, uint64_t, stream->given->number);
@@ -223,14 +265,6 @@ char *replay_stream_error(const ReplayStream *stream)
     const char *reason = recording_error(stream->recording, &offset);
 
     return reason ? g_strdup_printf("byte %" G_GUINT64_FORMAT ": %s", offset, reason) : NULL;
-}
-
-/* NULL if it is another command. */
-static const QXLSurfaceCmd *surface_command(const QXLCommandExt *command, uint8_t type)
-{
-    const QXLSurfaceCmd *surface = (const QXLSurfaceCmd *) (uintptr_t) command->cmd.data;
-
-    return command->cmd.type == QXL_CMD_SURFACE && surface->type == type ? surface : NULL;
 }
 
 bool replay_stream_take(ReplayStream *stream)

@@ -48,7 +48,13 @@ bool replay_stream_check(ReplayStream *stream, size_t limit);
 /* NULL unless it was checked. */
 const ReplayTotals *replay_stream_totals(const ReplayStream *stream);
 
-/* The next one, good until the call after. False at the end, whatever the reason. */
+/* Whether a drawing of the recording, if it was checked, looks like the probe of this number. */
+bool replay_stream_draws_probe(const ReplayStream *stream, unsigned int number);
+
+/*
+ * The next one, good until the call after. False at the end, whatever the reason. Left out is the destruction
+ * of surfaces after which none is created, of a checked recording, or at the end: the last screen stays.
+ */
 bool replay_stream_next(ReplayStream *stream, ReplayItem *item);
 
 /* At which byte what is wrong, in a line to be freed. NULL if nothing is so far. */

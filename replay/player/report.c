@@ -86,10 +86,10 @@ bool report_done(const ReportDone *done)
         "{'event': <'done'>, 'commands': <%t>, 'expected_commands': <%t>, 'seconds': <%d>, 'cpu_user': <%d>,"
         " 'cpu_system': <%d>, 'cpu_feeder_user': <%d>, 'cpu_feeder_system': <%d>, 'low_bandwidth': <%@mb>,"
         " 'library': <%@ms>, 'started_ns': <%x>, 'begun_ns': <%x>, 'fed_ns': <%x>, 'probes': <%@a(uxx)>,"
-        " 'bursts': <%@a(txx)>, 'end': <%s>, 'channels': <%@ma{sv}>, 'streams': <%@mav>}",
+        " 'bursts': <%@a(txx)>, 'channels': <%@ma{sv}>, 'streams': <%@mav>}",
         fed->commands, done->expected_commands, (done->ended_ns - done->started_ns) / (double) NSEC_PER_SEC,
         done->cpu_user, done->cpu_system, fed->cpu_user, fed->cpu_system, low_bandwidth(done->bandwidth),
         library(), done->started_ns, fed->begun_ns, fed->fed_ns, json_rows("(uxx)", fed->probes),
-        json_rows("(txx)", fed->bursts), done->marker ? "marker" : "drained",
+        json_rows("(txx)", fed->bursts),
         g_variant_new_maybe(G_VARIANT_TYPE_VARDICT, done->channels), streams()));
 }

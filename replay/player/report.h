@@ -19,7 +19,6 @@ typedef struct ReportDone {
     double cpu_user, cpu_system;
     GVariant *channels;         /* what the other channels' devices did, or NULL; floating */
     Bandwidth bandwidth;
-    bool marker;                /* the client has seen the end, else only sent it */
 } ReportDone;
 
 /* Reads the stream statistics, so the server must be destroyed by now. False when standard output

@@ -61,7 +61,7 @@ def test_all(start: Start, tmp_path: Path) -> None:
     assert 0 < len(client["inputs"]["echoes_ms"]) <= channels["inputs"]["keys"] <= client["inputs"]["keys"]
     assert 0 < channels["inputs"]["motions"] <= client["inputs"]["motions"]
     assert all(0 < echo < 5000 for echo in client["inputs"]["echoes_ms"])
-    assert player["end"] == client["end"] == "marker"
+    assert client["end"] == "marker"
     assert player["seconds"] >= 1       # time for every channel, however short the recording
 
 
@@ -93,17 +93,6 @@ def test_raw_sound_is_not_compressed(start: Start, tmp_path: Path) -> None:
 def test_sizes(start: Start, tmp_path: Path) -> None:
     player, client = play_channels(start, write(tmp_path, tiny.small()), "port:9")
     check_port(player, client, 9 * 1024 * 1024)
-
-
-def test_a_recording_without_a_surface(start: Start, tmp_path: Path) -> None:
-    """It has no end marker: the end is that all is sent, what the channels had to send included."""
-    recording = tiny.small()
-    recording.worker(tiny.MESSAGE_DESTROY_PRIMARY)
-    play = start(write(tmp_path, recording), "--channels", "port:1")
-    play.connect("--host", "127.0.0.1", "--port", str(play.port), "--channels", "--no-end")
-    player, client = play.finish()
-    assert player["end"] == "drained"
-    assert client["ports"]["port-0"]["sha256"] == player["channels"]["port"]["sha256"]
 
 
 def test_none(start: Start, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def write(tmp_path: Path, recording: Tiny, name: str = "a.rec") -> Path:
 
 def test_plays_to_the_end(start: Start, tmp_path: Path) -> None:
     player, client = play_all(start, write(tmp_path, tiny.small()))
-    assert player["event"] == "done" and player["end"] == "marker"
+    assert player["event"] == "done"
     assert player["commands"] == player["expected_commands"] == tiny.small().commands
     assert Path(player["library"]).name.startswith("libspice-server.so")
     assert player["started_ns"] < player["fed_ns"]
@@ -237,8 +237,7 @@ def test_tls(start: Start, tmp_path: Path) -> None:
     play = start(write(tmp_path, tiny.small()), "--tls-port", str(port), "--tls-cert", made.certificate,
                  "--tls-key", made.key, "--tls-ca", made.ca, listen=False)
     play.connect("--host", "127.0.0.1", "--tls-port", str(port), "--ca", made.ca)
-    player, _ = play.finish()
-    assert player["end"] == "marker"
+    play.finish()
 
 
 def test_unix_socket(start: Start, tmp_path: Path) -> None:
@@ -450,6 +449,17 @@ def test_probes_are_kept_if_wanted(start: Start, tmp_path: Path, monkeypatch: py
     assert come == sent if kept else come < sent - 20
 
 
+def test_no_probe_looks_like_a_drawing(start: Start, tmp_path: Path) -> None:
+    recording = Tiny(0)
+    recording.primary()
+    for width in range(2, 6):       # as the probes 0 to 3
+        recording.now_ns += 10**7
+        recording.fill((1, 1, 1 + width, 3), 0x123456)
+    player, client = play_all(start, write(tmp_path, recording), "--pace", "recorded", "--probe-every", "5")
+    assert [number for number, *_ in player["probes"]] == list(range(4, 4 + len(player["probes"])))
+    assert {0, 1, 2, 3} < {number for number, _ in client["probes"]}
+
+
 def test_time_begins_when_what_is_played_at_once_is(start: Start, tmp_path: Path) -> None:
     """Else what follows would be late in a part of a session that begins with much."""
     recording = Tiny(0)
@@ -467,6 +477,25 @@ def test_time_begins_when_what_is_played_at_once_is(start: Start, tmp_path: Path
     assert [line["event"] for line in play.player.lines] == ["listening", "pause", "begun", "done"]
     assert player["begun_ns"] - player["started_ns"] >= 5 * 10**8
     assert player["fed_ns"] - player["begun_ns"] >= 5 * 10**8
+
+
+def test_a_pause_waits_for_a_screen(start: Start, tmp_path: Path) -> None:
+    recording = Tiny()
+    recording.primary()
+    recording.fill((0, 0, 100, 80), 0x123456)
+    recording.worker(tiny.MESSAGE_DESTROY_PRIMARY)
+    recording.worker(tiny.MESSAGE_WAKEUP)
+    recording.move_cursor(3, 3)
+    recording.move_cursor(4, 4)
+    recording.primary(200, 150)
+    play = start(write(tmp_path, recording), "--pause-at", "1,2")
+    client = play.connect()
+    shown = []
+    for _ in range(2):
+        shown.append(client.wait_for("pause")["sha256"])
+        play.player.say("go\n")
+    play.finish()
+    assert shown[0] != shown[1]
 
 
 def with_surfaces(colour: int) -> Tiny:
@@ -555,15 +584,26 @@ def test_the_users_pace_goes_alone(start: Start, tmp_path: Path, more: tuple[str
     assert player.complaints() == ["spice-player: --pace user goes without --pause-at and --probe-every"]
 
 
-def test_without_a_primary_at_the_end_all_is_drained(start: Start, tmp_path: Path) -> None:
+# MiB before playing: nothing, all
+@pytest.mark.parametrize("read_ahead", ["0", "512"])
+@pytest.mark.parametrize("message", [tiny.MESSAGE_DESTROY_PRIMARY, tiny.MESSAGE_DESTROY_SURFACES])
+def test_the_last_screen_stays(start: Start, tmp_path: Path, message: int, read_ahead: str) -> None:
+    """As of a guest that was shut down."""
     recording = tiny.small()
-    recording.worker(tiny.MESSAGE_DESTROY_PRIMARY)
-    play = start(write(tmp_path, recording))
-    client = play.connect()
-    assert play.player.finish() == 0
-    assert play.player.lines[-1]["end"] == "drained"
-    assert play.player.lines[-1]["commands"] == recording.commands
-    assert client.finish() == 3
+    _, shown = play_all(start, write(tmp_path, recording, "b.rec"))
+    recording.worker(message)
+    recording.worker(tiny.MESSAGE_WAKEUP)
+    recording.move_cursor(3, 3)
+    recording.worker(tiny.MESSAGE_DESTROY_SURFACES)
+    player, client = play_all(start, write(tmp_path, recording), "--read-ahead", read_ahead)
+    assert player["commands"] == recording.commands
+    assert (client["end"], client["sha256"]) == ("marker", shown["sha256"])
+
+
+def test_nothing_is_played_to_its_end_without_a_screen(start: Start, tmp_path: Path) -> None:
+    play = start(write(tmp_path, tiny.small(69, 80)))
+    play.connect()
+    ends(play, 2, "it ends without a screen of 70 x 70 pixels")
 
 
 def test_more_surfaces_than_numbers(start: Start, tmp_path: Path) -> None:

@@ -7,17 +7,16 @@ import lzma
 import shutil
 from pathlib import Path
 
-from bench.common import atomic, paths
+from bench.common import atomic, packed, paths
 from bench.common.errors import BenchError
 from recordings import catalogue, manifest
 from recordings.play import WITHOUT_STREAMS, play
-from recordings.reader import open_recording
 
 _LONGEST = 600      # timeout of playing it at pace max, in seconds
 
 
-def pack(raw: Path, packed: Path) -> None:
-    with atomic.replaced(packed) as part, open_recording(raw) as source, lzma.open(part, "wb", preset=9) as target:
+def pack(raw: Path, target_file: Path) -> None:
+    with atomic.replaced(target_file) as part, packed.opened(raw) as source, lzma.open(part, "wb", preset=9) as target:
         shutil.copyfileobj(source, target, 1 << 20)
 
 

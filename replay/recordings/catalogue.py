@@ -110,26 +110,29 @@ def begins(wanted: str, first: float, end: float, unit: str) -> None:
         raise BenchError(f"recording {wanted}: the part begins at {first:g} {unit}, and the recording ends at {end:g}", 2)
 
 
-def check(path: Path) -> dict[str, Any]:
-    """The duration of a recording, or an error where it is damaged, from the player, which reads it as for playing."""
+def check(path: Path, damaged: bool = False) -> dict[str, Any]:
+    """The duration of a recording, or an error where it is damaged, from the player, which reads it as for playing. damaged: what is to
+    be known of the events before the damage."""
+    unpacking = None
     with packed.opened(path) as source:
         argv = [str(paths.player()), "--check", "-" if packed.is_packed(source) else str(path)]
         with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as checker:
             assert checker.stdin
             try:
-                if packed.is_packed(source):
-                    shutil.copyfileobj(source, checker.stdin, _CHUNK)
+                while packed.is_packed(source) and (chunk := source.read1(_CHUNK)):     # type: ignore[attr-defined]
+                    checker.stdin.write(chunk)
             except packed.DAMAGED as error:
-                checker.kill()
-                raise BenchError(f"recording {path} is damaged: {error}", 2) from None
+                unpacking = str(error)
             except BrokenPipeError:     # it has found an error, which it prints
                 pass
             out, said = checker.communicate()
-    if checker.returncode:
-        reason = said.decode(errors="replace").strip().split("\n")[-1]
-        raise BenchError(f"recording {path}: {reason.removeprefix(f'spice-player: {argv[-1]}: ')}", 2)
-    found: dict[str, Any] = json.loads(out)
-    return found
+    found: dict[str, Any] = json.loads(out or b"{}")
+    reason = unpacking or found.get("error") or checker.returncode and (said.decode(errors="replace").strip() or "cannot be checked")
+    if reason and not (damaged and found.get("commands")):
+        raise BenchError(f"recording {path} is damaged: {reason}" + (
+            f"; {found['seconds']:.1f} s and {found['commands']} commands before that can be saved: ./run record trim {path} -o whole.rec"
+            if found.get("commands") else ""), 2)
+    return {**found, "error": reason or None}
 
 
 def _cut(whole: Recording, part: tuple[float, float]) -> Recording:

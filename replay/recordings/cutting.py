@@ -29,23 +29,24 @@ class Range:
     first: float = 0
     last: float = math.inf
     by_command: bool = False
+    whole: float = math.inf     # bytes of the recording before damage
 
 
 def seconds(first: float, last: float = math.inf) -> Range:
     return Range(int(first * 1e9), last if last == math.inf else int(last * 1e9))
 
 
-def timeline(path: Path) -> list[int]:
+def timeline(path: Path, whole: float = math.inf) -> list[int]:
     """When each event is due, in nanoseconds since the first: no later than any event after it, for an event that was moved to an
     earlier place still has its old time."""
-    times = [event.time_ns for event in read_events(path)]
+    times = [event.time_ns for event in read_events(path, whole)]
     due = list(itertools.accumulate(reversed(times), min))[::-1]
     return [when - due[0] for when in due]
 
 
 def kept(path: Path, part: Range) -> Iterator[Event]:
     commands, start, begin, in_flight = 0, 0, None, False
-    for number, (event, due) in enumerate(zip(read_events(path), timeline(path), strict=True)):
+    for number, (event, due) in enumerate(zip(read_events(path, part.whole), timeline(path, part.whole), strict=True)):
         position = commands if part.by_command else due
         if position >= part.last:
             return
@@ -62,7 +63,7 @@ def kept(path: Path, part: Range) -> Iterator[Event]:
 
 
 def cut(path: Path, part: Range, out: Path) -> None:
-    """The recording has been checked. `out` is compressed as its name says."""
+    """The recording has been checked, or what is whole of it. `out` is compressed as its name says."""
     with atomic.replaced(out) as target, packed.begun(target, out.name) as file:
         file.write(HEADER)
         for number, event in enumerate(kept(path, part)):

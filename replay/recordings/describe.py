@@ -9,12 +9,13 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
+from bench.common import packed
 from bench.common.errors import BenchError
 from recordings import catalogue, qxl
 from recordings.catalogue import sha256_of
-from recordings.reader import Event, Reader, open_recording
+from recordings.reader import Event, Reader
 
 _COMMAND_KINDS = {qxl.Command.CURSOR: ("CURSOR_", qxl.CursorCommand), qxl.Command.SURFACE: ("SURFACE_", qxl.SurfaceCommand)}
 _BITMAPS = dict(enumerate("1BIT_LE 1BIT_BE 4BIT_LE 4BIT_BE 8BIT 16BIT 24BIT 32BIT RGBA 8BIT_A".split(), start=1))
@@ -24,7 +25,7 @@ _CREATE_PRIMARY = (qxl.Worker.CREATE_PRIMARY_SURFACE, qxl.Worker.CREATE_PRIMARY_
 class _Hashed(io.RawIOBase):
     """Passes on what it reads, and hashes and counts it."""
 
-    def __init__(self, stream: BinaryIO):
+    def __init__(self, stream: IO[bytes]):
         self._stream = stream
         self.sha256 = hashlib.sha256()
         self.size = 0
@@ -98,8 +99,8 @@ def describe(path: Path) -> dict[str, Any]:
     primary_alive = False
     surfaces: set[int] = set()
     most_surfaces = 0
-    with open_recording(path) as packed:
-        hashed = _Hashed(packed)
+    with packed.opened(path) as source:
+        hashed = _Hashed(source)
         for event in Reader(io.BufferedReader(hashed, 1 << 20)):
             events += 1
             first = first or event.time_ns

@@ -7,12 +7,12 @@ and by blobs of the form `binary 0 NAME SIZE:` + SIZE bytes + newline, or, packe
 """
 from __future__ import annotations
 
-import io
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from bench.common import packed
 
@@ -67,16 +67,12 @@ class Event:
         return None
 
 
-def open_recording(path: Path) -> BinaryIO:
-    """The unpacked bytes of a recording."""
-    return io.BufferedReader(packed.opened(path), 1 << 20)   # type: ignore[arg-type]
-
-
 class Reader:
-    """Iterates over the events of an unpacked recording. `offset` is how far it has read."""
+    """Iterates over the events of an unpacked recording, or of so many of its bytes. `offset` is how far it has read."""
 
-    def __init__(self, stream: BinaryIO):
+    def __init__(self, stream: IO[bytes], whole: float = math.inf):
         self._stream = stream
+        self._whole = whole
         header = stream.readline(LONGEST_LINE)
         self.offset = len(header)
         if header != HEADER:
@@ -107,7 +103,7 @@ class Reader:
 
     def __iter__(self) -> Iterator[Event]:
         event: Event | None = None
-        while line := self._line():
+        while self.offset < self._whole and (line := self._line()):
             if line.startswith(b"event "):
                 match = _EVENT.match(line)
                 if not match:
@@ -123,6 +119,6 @@ class Reader:
             yield event
 
 
-def read_events(path: Path) -> Iterator[Event]:
-    with open_recording(path) as stream:
-        yield from Reader(stream)
+def read_events(path: Path, whole: float = math.inf) -> Iterator[Event]:
+    with packed.opened(path) as stream:
+        yield from Reader(stream, whole)

@@ -21,6 +21,7 @@ It records from start to power-off; a minute of desktop work is some 100 MB. SPI
 recording. The file holds everything that was on the screen, passwords included. Then
 
     ./run record info session.rec                                              # is it whole, and what is in it
+    ./run record trim session.rec -o whole.rec                                 # if it was cut off: what is whole of it
     ./run compare session.rec --links 20M/40ms --modes stock,flow --repeat 1   # compare modes; pages in results/own
     ./run compare session.rec --pace recorded --modes stock,flow               # latency and staleness
 

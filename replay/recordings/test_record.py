@@ -3,7 +3,9 @@ import argparse
 import errno
 import gzip
 import json
+import lzma
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from bench import cli
 from bench.common import paths
 from bench.common.errors import BenchError
 from bench.conftest import needs
-from recordings import add, manifest
+from recordings import add, catalogue, manifest
+from recordings import test_support_tiny as tiny
 from recordings.play import Played, play
 from recordings.test_support_commands import Drawable, Fill, Rect
 from recordings.test_support_writer import RecordingWriter
@@ -133,6 +136,27 @@ def test_a_part_is_described_and_what_is_beyond_the_end_is_refused(tmp_path: Pat
     for wrong in (["tiny@500-600"], ["tiny", "--commands", "100000:"]):
         assert cli.main(["record", "trim", *wrong, "-o", str(tmp_path / "no.rec")]) == 2
         assert "the recording ends at" in capsys.readouterr().err and not (tmp_path / "no.rec").exists()
+
+
+@needs(paths.player)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.99])
+def test_what_is_whole_of_a_file_that_was_cut_off_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str],
+                                                          pack: Callable[[bytes], bytes], share: float) -> None:
+    recording = tiny.small()
+    for number in range(300):
+        recording.copy((0, 0, 40, 40), tiny.bitmap(40, 40, random.Random(number).randbytes(6400)), (0, 0, 40, 40))
+    data = pack(recording.data)
+    cut, saved = tmp_path / "cut.rec", tmp_path / "saved.rec"
+    cut.write_bytes(data[:int(len(data) * share)])
+    for command in (["info", str(cut)], ["add", str(cut), "--what", "w", "--driver", "d", "--licence", "l"]):
+        assert cli.main(["record", *command]) == 2
+        assert "is damaged" in (told := capsys.readouterr().err) and f"./run record trim {cut}" in told and told.count("\n") == 1
+    assert cli.main(["record", "trim", str(cut), "-o", str(saved)]) == 0
+    assert "all after that is lost" in (told := capsys.readouterr().err) and told.count("\n") == 1
+    found = catalogue.check(saved)
+    assert abs(found["commands"] - share * recording.commands) < 15 and f"{found['commands']} commands" in told
+    assert recording.data.startswith(saved.read_bytes())
 
 
 def manifest_of(name: str) -> dict[str, Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 from bench.common.errors import BenchError
@@ -14,7 +16,8 @@ from recordings.cutting import Range, cut, seconds
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.description = ("Keeps a range of a recording: by time, or commands A (counted from 0) to B (not included), either of "
-                          "which may be left out. Begins with the commands on which the range depends, to be played without delay.")
+                          "which may be left out. Begins with the commands on which the range depends, to be played without delay. Of a "
+                          "recording that was cut off, or is damaged, it keeps what comes before that.")
     parser.add_argument("file", metavar="FILE", help="name of a shipped recording, or a path; a part of it: FILE@FROM-TO (s)")
     parser.add_argument("--commands", metavar="A:B", help="range in commands")
     parser.add_argument("--output", "-o", metavar="FILE", type=Path, required=True, help="compressed if the name ends in .xz or .gz")
@@ -30,10 +33,13 @@ def execute(args: argparse.Namespace) -> int:
         part = Range(int(first or 0), int(last) if last else math.inf, by_command=True)
         if part.first > part.last:
             raise BenchError("the range ends before it begins", 2)
-    ends = catalogue.check(recording.path)
+    ends = catalogue.check(recording.path, damaged=True)
     if args.commands is not None:
         catalogue.begins(args.file, part.first, ends["commands"], "commands")
     elif recording.part:
         catalogue.begins(args.file, recording.part[0], ends["seconds"], "s")
-    cut(recording.path, part, args.output)
+    cut(recording.path, replace(part, whole=ends["bytes"]), args.output)
+    if ends["error"]:
+        print(f"bench: {args.file} is damaged ({ends['error']}): what is kept is of its first {ends['seconds']:.1f} s, {ends['commands']} "
+              f"commands, {ends['bytes']} bytes unpacked; all after that is lost", file=sys.stderr)
     return 0

@@ -404,12 +404,29 @@ void DccCatchUp::sent(size_t bytes)
     }
 }
 
+/* Whether the client draws elsewhere what it shows on the screen. Before that no clip must grow:
+ * the client may have an older frame that it shows then. */
+static bool copies_from_screen(const RedPipeItem *item)
+{
+    if (item->type != RED_PIPE_ITEM_TYPE_DRAW) {
+        return false;
+    }
+    const Drawable *drawable = static_cast<const RedDrawablePipeItem *>(item)->drawable;
+
+    return drawable->red_drawable->type == QXL_COPY_BITS ||
+           std::any_of(std::begin(drawable->surface_deps), std::end(drawable->surface_deps),
+                       [](const RedSurface *surface) { return surface && surface->id == 0; });
+}
+
 bool DccCatchUp::replaces_clip(VideoStreamClipItem *item)
 {
     if (!is_enabled() || dcc->get_pipe_size() <= MAX_PIPE_SIZE / 2) {
         return false;
     }
     for (const auto &other : dcc->get_pipe()) {
+        if (copies_from_screen(other.get())) {
+            return false;
+        }
         if (other->type == RED_PIPE_ITEM_TYPE_STREAM_CLIP) {
             auto older = static_cast<VideoStreamClipItem *>(other.get());
 

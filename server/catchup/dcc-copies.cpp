@@ -144,23 +144,10 @@ bool DccCopies::can_keep(const Drawable *drawable) const
         return false;
     }
 
-    SpiceRect area = dcc_copy_source(copy);
-    if (!rect_contains(&bounds, &area)) {
-        return false;
-    }
-
-    /* the pixels that a client shows of a video are not the server's */
-    QRegion videos, part;
-
-    rect_union(&area, &copy->bbox);
-    dcc_video_region(dcc, &videos);
-    region_init(&part);
-    region_add(&part, &area);
-    region_and(&part, &videos);
-    const bool plays = !region_is_empty(&part);
-    region_destroy(&part);
-    region_destroy(&videos);
-    return !plays;
+    /* When the copy is queued no video is left where it reads or draws: upstream ends or clips
+     * them. One that plays there later is queued behind it. */
+    const SpiceRect source = dcc_copy_source(copy);
+    return rect_contains(&bounds, &source);
 }
 
 bool DccCopies::decodes_later() const

@@ -39,10 +39,9 @@ void dcc_drawing_region(const RedDrawable *drawable, QRegion *region)
     }
 }
 
-/* Initialises @region to where the client has videos. @is_next: only where their next frames are
- * expected to draw, as the last one did. Frames may differ in size and clip, and a video has the
- * area of all of them. */
-static void get_video_region(DisplayChannelClient *dcc, QRegion *region, bool is_next)
+/* Initialises @region to where the next frames of the client's videos are expected to draw, as the
+ * last one did. Frames may differ in size and clip, and a video has the area of all of them. */
+static void get_video_region(DisplayChannelClient *dcc, QRegion *region)
 {
     DisplayChannel *display = DCC_TO_DC(dcc);
     RingItem *item;
@@ -56,7 +55,7 @@ static void get_video_region(DisplayChannelClient *dcc, QRegion *region, bool is
         if (!agent->video_encoder) {
             continue;
         }
-        if (is_next && stream->current) {
+        if (stream->current) {
             QRegion frame;
 
             dcc_drawing_region(stream->current, &frame);
@@ -67,11 +66,6 @@ static void get_video_region(DisplayChannelClient *dcc, QRegion *region, bool is
             region_or(region, &agent->vis_region);
         }
     }
-}
-
-void dcc_video_region(DisplayChannelClient *dcc, QRegion *region)
-{
-    get_video_region(dcc, region, false);
 }
 
 bool dcc_is_frame(DisplayChannelClient *dcc, const Drawable *drawable)
@@ -161,7 +155,7 @@ bool DccDamage::is_dirty(const RedSurface *surface) const
     }
     QRegion hidden;
     if (is_primary_surface(DCC_TO_DC(dcc), surface)) {
-        get_video_region(dcc, &hidden, true);
+        get_video_region(dcc, &hidden);
     } else {
         region_init(&hidden);
     }
@@ -187,7 +181,7 @@ void DccDamage::make_ready()
 {
     QRegion hidden, nothing;
 
-    get_video_region(dcc, &hidden, true);
+    get_video_region(dcc, &hidden);
     region_init(&nothing);
     for (uint32_t id = 0; n_areas && id < areas.size(); ++id) {
         if (areas[id]) {

@@ -24,9 +24,6 @@ SpiceRect dcc_surface_bounds(const RedSurface *surface);
 void dcc_drawing_region(const Drawable *drawable, QRegion *region);
 void dcc_drawing_region(const RedDrawable *drawable, QRegion *region);
 
-/* Initialises @region to where the client has videos, which are sent as such. */
-void dcc_video_region(DisplayChannelClient *dcc, QRegion *region);
-
 /* Whether @drawable is sent as a frame of a video. */
 bool dcc_is_frame(DisplayChannelClient *dcc, const Drawable *drawable);
 

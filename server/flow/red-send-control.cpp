@@ -242,7 +242,7 @@ void RedSendControl::set_sync_flush(bool init_sync_flush)
 void RedSendControl::expect_path(uint64_t rate, uint32_t delay)
 {
     if (flow) {
-        flow->expect(rate);
+        flow->expect(rate, delay);
         red_stream_set_path(stream, 0, delay);
         /* the main channel gives whole milliseconds, rounded down */
         ping_answered(delay + 999);

@@ -20,6 +20,11 @@
  * timeout; with 3, sound and keys wait longer behind a queue. */
 #define LATE_TIMES 2
 
+/* Microseconds. Others on a line of a user may keep a queue of so much, as a download does; with
+ * upstream's limit that user would get less of it. Without, channels that share a line of
+ * 20 Mbit/s have a queue that is shorter by a third. */
+#define LONG_QUEUE (250 * 1000)
+
 /* A round trip showed less than the rate if the difference is at least one part of so many. With 8,
  * the rate of a path that became longer falls by an eighth. */
 #define SLOWER 16
@@ -400,7 +405,12 @@ uint64_t RedStreamFlow::full_bdp() const
     const uint64_t steady = uint64_t{delay} * STEADY_GAIN_PERCENT / 100 + RED_STREAM_SLACK;
     const uint64_t time = is_growing() ?
         std::max(uint64_t{delay} * RED_STREAM_GROWING_GAIN_PERCENT / 100, steady) : steady;
-    const uint64_t least = is_growing() ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
+    /* at first as much as the path carries if it is as the main channel has measured it */
+    const uint64_t first = expected_rate ?
+        expected_rate * (expected_delay + RED_STREAM_UNNOTICED) / G_USEC_PER_SEC :
+        RED_STREAM_FLOW_INITIAL;
+    const uint64_t most = is_growing() ? RED_STREAM_FLOW_INITIAL : RED_STREAM_FLOW_MIN;
+    const uint64_t least = std::max<uint64_t>(std::min(first, most), RED_STREAM_FLOW_MIN);
 
     return std::max(rate * time / G_USEC_PER_SEC, least);
 }
@@ -423,7 +433,25 @@ uint64_t RedStreamFlow::get_pace() const
 /* Bytes in flight that cause no queue: as much below the BDP as the gain is above. */
 uint64_t RedStreamFlow::remeasuring_bdp() const
 {
-    return std::min(rate * delay / G_USEC_PER_SEC * 100 / STEADY_GAIN_PERCENT, bdp());
+    const uint64_t empty = is_longer() ? expected_delay : delay;
+
+    return std::min(rate * empty / G_USEC_PER_SEC * 100 / STEADY_GAIN_PERCENT, bdp());
+}
+
+/* Whether the delay would show a queue on the path that the main channel has measured, see
+ * "Channels that share a line". */
+bool RedStreamFlow::is_longer() const
+{
+    return expected_delay &&
+           delay > uint64_t{LATE_TIMES} * expected_delay + RED_STREAM_UNNOTICED;
+}
+
+/* Whether it is so much longer that upstream's limit holds as well. */
+bool RedStreamFlow::is_far_longer() const
+{
+    const uint64_t twice = 2 * (uint64_t{LATE_TIMES} * expected_delay + RED_STREAM_UNNOTICED);
+
+    return expected_delay && delay > std::max<uint64_t>(twice, LONG_QUEUE);
 }
 
 uint64_t RedStreamFlow::limit() const
@@ -446,7 +474,9 @@ bool RedStreamFlow::has_room() const
 
 bool RedStreamFlow::may_send(bool slack) const
 {
-    return (rules().by_flow && has_room()) || (rules().by_upstream && slack);
+    const bool by_flow = rules().by_flow && has_room() && (slack || !is_far_longer());
+
+    return by_flow || (rules().by_upstream && slack);
 }
 
 uint32_t RedStreamFlow::get_probe_timeout() const
@@ -479,8 +509,8 @@ bool RedStreamFlow::is_path_busy() const
 
 uint32_t RedStreamFlow::set_stopped(uint64_t now, bool stopped)
 {
-    /* upstream's limit ends with an ack, whenever that comes */
-    if (!stopped || rules().by_upstream) {
+    /* what upstream's limit has stopped goes on with an ack, whenever that comes */
+    if (!stopped || rules().by_upstream || (is_far_longer() && has_room())) {
         stopped_time = 0;
         return 0;
     }

@@ -40,6 +40,18 @@
  * counts as in flight; otherwise the path would be idle for a round trip after each. The kernel
  * is to pace such a message, see get_pace().
  *
+ * Channels that share a line (displays of a client, users behind one router): each sees the queue
+ * of all. If each took that for a longer path and filled it, the queue would grow for ever. So the
+ * delay is compared with what the main channel measured when the client connected:
+ *
+ *   is it so long that it would show a queue there, it is measured anew with so little in flight
+ *   that the queue of this channel drains. Others see a shorter delay then, and soon do the same
+ *
+ *   is it more than twice as long as that, and 250 ms, upstream's limit holds as well
+ *
+ * So a path that became so much longer, or in which others keep a queue, carries what it carries
+ * with upstream's limit, less the probes, which that counts as well.
+ *
  * Old estimates: after RED_STREAM_FLOW_AGE without a pong the path may have changed. (BBR then
  * continues at the old rate, with pacing; TigerVNC restarts with 16 KB after two idle round trips.)
  * Here the limit restarts at a quarter of the BDP, and grows by each byte that a pong confirms, up
@@ -80,8 +92,9 @@
 
 /* Each comment says which users would notice a different value of the constant. */
 
-/* Bytes to send on a path of which nothing is known: twice TCP's initial window (RFC 6928). With
- * half, a new client on a long path fills it one round trip later. */
+/* Bytes to send on a path of which nothing is known, and the most at first on any: twice TCP's
+ * initial window (RFC 6928). With half, a new client on a long path fills it one round trip
+ * later. */
 #define RED_STREAM_FLOW_INITIAL (32 * 1024)
 /* The rate is the maximum over this number of round trips, as in BBR. With 5, users of Wi-Fi get
  * less of the path's rate. */
@@ -116,8 +129,13 @@ class RedStreamFlow
 public:
     SPICE_CXX_GLIB_ALLOCATOR
 
-    /* Another channel of the client has measured @path_rate bytes per second on the path. */
-    void expect(uint64_t path_rate) { expected_rate = path_rate; }
+    /* When it connected, another channel of the client measured @path_rate bytes per second on the
+     * path, and @path_delay microseconds of a round trip (0: unknown). Either may be wrong. */
+    void expect(uint64_t path_rate, uint32_t path_delay)
+    {
+        expected_rate = path_rate;
+        expected_delay = path_delay;
+    }
 
     /* A message of @bytes (with its header) was written to the stream. */
     void sent(uint64_t now, uint32_t bytes);
@@ -240,6 +258,8 @@ private:
     /* the rate has not stopped growing: it may be higher than pongs have shown */
     bool is_growing() const { return full_rounds < RED_STREAM_FLOW_TRIES; }
     bool has_room() const;
+    bool is_longer() const;
+    bool is_far_longer() const;
     uint64_t bdp() const;
     uint64_t full_bdp() const;
     uint64_t covered_since_restart() const;
@@ -269,8 +289,9 @@ private:
     uint64_t starved_until = 0;
     /* bytes sent up to the end of the last message larger than the BDP */
     uint64_t large_until = 0;
-    /* bytes per second, 0: unknown */
+    /* given to expect(); 0: unknown */
     uint64_t expected_rate = 0;
+    uint32_t expected_delay = 0;
 
     /* messages sent, and messages that the client has acked */
     uint64_t messages = 0;

@@ -150,7 +150,7 @@ def measure(asked: request.Request, cells: list[RunSpec], file: Path) -> dict[st
         raise
     finally:
         progress.clear()
-    pictures.compare(result["runs"], references(asked))
+    pictures.compare(result["runs"], references(asked), jpeg=asked.conditions.jpeg == "always")
     result["complete"] = True
     save()
     return result
@@ -167,11 +167,16 @@ def references(asked: request.Request) -> dict[str, dict[int, str]]:
 
 
 def _tell(args: argparse.Namespace, result: dict[str, Any]) -> int:
-    """Prints and writes the tables; returns 0 if every cell has a run that counts, and no run shows a wrong picture."""
+    """Prints and writes the tables; returns the exit status."""
     written = publish.write(result, args.output, "compare")
     sys.stdout.write(publish.markdown(result))
     sys.stdout.flush()
     print(f"\nwritten: {', '.join(map(str, written))}", file=sys.stderr)
+    return verdict(result)
+
+
+def verdict(result: dict[str, Any]) -> int:
+    """The exit status: 0 if every cell has a run that counts, and no run shows a wrong picture. Says what is wrong."""
     empty = results.empty_cells(result)
     if empty:
         print(f"bench: {len(empty)} of {len(result['plan']['cells'])} rows have no run that counts", file=sys.stderr)

@@ -27,15 +27,16 @@ _PATIENCE = 2.0
 
 
 @contextlib.contextmanager
-def alone(command: str) -> Iterator[None]:
-    """One `./run COMMAND` at a time per tree; a second one waits for the first. The kernel releases the lock when a process
-    ends."""
-    paths.cache_dir().mkdir(parents=True, exist_ok=True)
-    with (paths.cache_dir() / f"{command}.lock").open("w") as lock:
+def alone(command: str, folder: Path | None = None) -> Iterator[None]:
+    """One `./run COMMAND` at a time per tree, or per folder; a second one waits for the first. The kernel releases the lock when a
+    process ends."""
+    folder = folder or paths.cache_dir()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{command}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print(f"another ./run {command} is at work here: waiting for it", file=sys.stderr)
+            print(f"another {'.ci/run' if command == 'ci' else f'./run {command}'} is at work here: waiting for it", file=sys.stderr)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -2,7 +2,8 @@
 """Latency from probes: from when the player hands a drawing command to the server until the client library reports
 that update; and response time at --pace user. All read CLOCK_MONOTONIC, so both ends must be on one machine.
 
-Probe numbers wrap around. The server may drop a probe that is covered by a later drawing or leaves the pipe in
+Probe numbers wrap around, without those that a drawing of the recording looks like: what arrives with a number that nobody sent is such a
+drawing. The server may drop a probe that is covered by a later drawing or leaves the pipe in
 another way: each received number is the next sent one with that number, and skipped ones were dropped. Exception: a
 client that is behind gets the latest change first, and may get a skipped probe soon after.
 """
@@ -33,19 +34,22 @@ def first_reports(received: Sequence[Stamp]) -> list[Stamp]:
 
 
 UNMATCHED = "the probes that arrived do not fit those that were sent"
-_CYCLE = 3600       # MARKER_PROBES of replay/player/marker.h
+_CYCLE = 3600       # MARKER_PROBES of replay/common/marker.h
 _OVERTAKEN = 50     # probes: some seconds. A client that is further behind gets all of them at once
 
 
 def match(sent: Sequence[Stamp], received: Sequence[Stamp], overtaking: bool = False) -> list[Probe] | None:
-    """None when the two cannot belong together: a number nobody sent, or a probe that came before it was sent; or after a
-    later one, unless there may be overtaking. A client tells numbers apart modulo _CYCLE."""
+    """None when the two cannot belong together: a probe that came before it was sent; or after a later one, unless there may be
+    overtaking. A client tells numbers apart modulo _CYCLE."""
     probes: list[Probe] = []
     at = 0
+    ours = {number % _CYCLE for number, *_ in sent}
     for number, when in received:
-        back = (sent[at - 1][0] - number) % _CYCLE if at and overtaking else _CYCLE
-        if back <= min(_OVERTAKEN, at - 1):
-            late = at - 1 - back
+        if number % _CYCLE not in ours:
+            continue
+        recent = range(at - 1, max(at - 2 - _OVERTAKEN, -1), -1) if overtaking else ()
+        late = next((place for place in recent if (sent[place][0] - number) % _CYCLE == 0), None)
+        if late is not None:
             if when < sent[late][1]:
                 return None
             # a repeated report of that one: the client redrew the area

@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import collections
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bench.lab import links
@@ -46,10 +46,10 @@ def _most_common(runs: Iterable[Run]) -> Series:
     return collections.Counter(map(_series, runs)).most_common(1)[0][0]
 
 
-def _without_loss(runs: list[Run], known: Mapping[int, str]) -> Series:
+def _without_loss(runs: list[Run], known: Mapping[int, str], may_lose: Callable[[Run], bool]) -> Series:
     """The known pictures; without any, what most runs of stock show, else most runs, on a LAN if there are any, among those whose last
     picture is the recording's."""
-    near = [run for run in runs if not _may_be_slow(run)] or runs
+    near = [run for run in runs if not may_lose(run)] or runs
     good = [run for run in near if known.get(END) in (None, run["picture_sha256"])] or near
     stock = [run for run in good if run["mode"] == "stock"]
     return tuple((command, known.get(command, shown)) for command, shown in _most_common(stock or good))
@@ -108,42 +108,50 @@ def _close(run: Run, expected: Run) -> bool:
     return close
 
 
-def _reference(runs: list[Run], known: Mapping[int, str]) -> tuple[Series, Run | None]:
+def _reference(runs: list[Run], known: Mapping[int, str], may_lose: Callable[[Run], bool]) -> tuple[Series, Run | None]:
     """The right pictures, and a run that shows them, preferably one that still has its blocks."""
-    expected = _without_loss(runs, known)
-    likely = sorted(runs, key=lambda run: run.get("lossy") is not None)
+    expected = _without_loss(runs, known, may_lose)
+    likely = sorted(runs, key=lambda run: "picture_blocks" not in run)
     return expected, next((run for run in likely if _series(run) == expected), None)
 
 
-def _compare(runs: list[Run], known: Mapping[int, str]) -> None:
-    """Compares the runs of one recording with the same pause points."""
-    expected, right = _reference(runs, known)
-    if right is None and all(map(_may_be_slow, runs)):     # no run has the known pictures' blocks: compare the runs
+def _compare(runs: list[Run], known: Mapping[int, str], may_lose: Callable[[Run], bool]) -> Run | None:
+    """Compares the runs of one recording with the same pause points. The run with which runs that are added have to be compared."""
+    expected, right = _reference(runs, known, may_lose)
+    if right is None and all(map(may_lose, runs)):     # no run has the known pictures' blocks: compare the runs
         last = {END: known[END]} if known.get(END) in {run["picture_sha256"] for run in runs} else {}
-        expected, right = _reference(runs, last)
+        expected, right = _reference(runs, last, may_lose)
     for run in runs:
         series = _series(run)
         run["lossy"] = series != expected
-        if run["lossy"] and not (_may_be_slow(run) and right and _close(run, right)):
+        if run["lossy"] and not (may_lose(run) and right and _close(run, right)):
             run["valid"] = False
             run["invalid_reason"] = _difference(series, expected)
+    return right if any(map(may_lose, runs)) else None
 
 
-def compare(runs: list[Run], references: Mapping[str, Mapping[int, str]]) -> None:
-    """Makes runs invalid whose pictures are neither the ones without loss nor, over a link that may be slow, close to them; says
-    of the others whether they are lossy. references: the pictures that are known, by command, the last one's by END; those
-    between are of pace max, where no video is streamed. With them a mode that is played alone is not its own judge, but for
-    links that may be slow without a run over another. The blocks are not kept."""
-    groups = collections.defaultdict(list)
-    for run in runs:
-        if run["valid"]:
-            fast = run.get("pace", "max") == "max"
-            groups[run["recording"], fast, tuple(pause["command"] for pause in run["pauses"])].append(run)
-    for (recording, fast, _), group in groups.items():
-        known = references.get(recording, {})
-        _compare(group, known if fast else {command: shown for command, shown in known.items() if command == END})
+def forget(runs: Iterable[Run]) -> None:
+    """Removes the blocks."""
     for run in runs:
         for name in ("blocks", "tiles"):
             run.pop(f"picture_{name}", None)
             for pause in run["pauses"]:
                 pause.pop(name, None)
+
+
+def compare(runs: list[Run], references: Mapping[str, Mapping[int, str]], jpeg: bool = False) -> None:
+    """Makes runs invalid whose pictures are neither the ones without loss nor, over a link that may be slow, close to them; says
+    of the others whether they are lossy. references: the pictures that are known, by command, the last one's by END; those
+    between are of pace max, where no video is streamed. With them a mode that is played alone is not its own judge, but for
+    links that may be slow without a run over another. jpeg: any link has it. Of the blocks only those of the reference are kept."""
+    groups = collections.defaultdict(list)
+    for run in runs:
+        if run["valid"]:
+            fast = run.get("pace", "max") == "max"
+            groups[run["recording"], fast, tuple(pause["command"] for pause in run["pauses"])].append(run)
+    kept = []
+    for (recording, fast, _), group in groups.items():
+        known = references.get(recording, {})
+        kept.append(_compare(group, known if fast else {command: shown for command, shown in known.items() if command == END},
+                             (lambda _: True) if jpeg else _may_be_slow))
+    forget(run for run in runs if not any(run is right for right in kept))

@@ -33,7 +33,6 @@ def test_dropped_probes_do_not_shift_the_others() -> None:
 
 
 @pytest.mark.parametrize("received", [
-    [[9, 100]],                 # nobody sent it
     [[1, 5]],                   # before it was sent
     [[1, 30], [0, 40]],         # out of order
 ])
@@ -53,6 +52,17 @@ def test_one_that_was_skipped_may_be_shown_after_a_later_one() -> None:
     assert found and (found["received"], found["max"]) == (7210, 18.0)
     assert latency.report(sent, [[1, 30 * MS], [0, -MS]]) is None
     assert latency.report(sent, [*received[:100], received[0], *received[100:]]) is None
+
+
+def test_a_drawing_that_looks_like_a_probe_is_none() -> None:
+    """Its number is not sent; around it, others overtake."""
+    sent = [[n, n * 10 * MS, n * 10 * MS] for n in range(100) if n not in (7, 30, 31)]
+    received = [[n, when + 7 * MS] for n, when, _ in sent]
+    received[40], received[41] = received[41], [received[40][0], received[41][1] + MS]
+    with_drawings = [*received[:5], [30, 50 * MS], *received[5:50], [7, 500 * MS], [31, 501 * MS], *received[50:]]
+    assert latency.match(sent, with_drawings, overtaking=True) == latency.match(sent, received, overtaking=True)
+    found = latency.report(sent, with_drawings)
+    assert found and (found["received"], found["p50"], found["max"]) == (97, 7.0, 18.0)
 
 
 def test_no_probes_no_figures() -> None:

@@ -77,7 +77,8 @@ def test_a_slow_link_may_lose_a_little() -> None:
            for mode, shown in (("stock", "jpeg"), ("batch", "jpeg"), ("flow", "some of it jpeg"))]
     assert judged([*near, *far], "a") == [GOOD] * 2 + [LOSSY] * 3
     assert [pause["off_by"] for one in far for pause in one["pauses"]] == [3] * 3
-    assert not any({"blocks", "tiles"} & pause.keys() for one in (*near, *far) for pause in one["pauses"])
+    kept = [one for one in (*near, *far) for pause in one["pauses"] if {"blocks", "tiles"} & pause.keys()]
+    assert kept == near[:1]
 
 
 @pytest.mark.parametrize("wrong", [
@@ -91,12 +92,19 @@ def test_what_is_more_than_a_little(wrong: dict[str, Any]) -> None:
 
 
 def test_runs_are_added_to_those_that_were_compared() -> None:
-    """Of which only the verdicts are left."""
+    """Of which only the verdicts are left, and the reference."""
     first = [run("stock", "a", "x"), run("flow", "a", "jpeg", link="2M100ms", colours=(10, 22, 27))]
     assert judged(first, "a") == [GOOD, LOSSY]
     more = [run("stock", "a", "x"), run("flow", "a", "another jpeg", link="2M100ms", colours=(10, 21, 30)),
             run("flow", "a", "wrong", link="2M100ms", colours=(10, 20, 36))]
+    assert judged([*first, *more[1:]], "a") == [GOOD, LOSSY, LOSSY, BAD]
     assert judged([*first, *more], "a") == [GOOD, LOSSY, GOOD, LOSSY, BAD]
+
+
+def test_jpeg_on_request_is_no_wrong_picture() -> None:
+    runs = [run("stock", "a", "jpeg"), run("flow", "a", "another", colours=(10, 22, 27)), run("batch", "a", "wrong", colours=(10, 20, 36))]
+    pictures.compare(runs, {"r": {pictures.END: "a"}}, jpeg=True)
+    assert [(one["valid"], one["lossy"]) for one in runs] == [GOOD, LOSSY, BAD]
 
 
 @pytest.mark.parametrize("known", ["a", None])
@@ -108,7 +116,7 @@ def test_a_session_may_end_with_what_jpeg_left(known: str | None) -> None:
 
     def verdicts(*runs: dict[str, Any]) -> list[tuple[bool, bool]]:
         found = judged(list(runs), known)
-        assert not any({"picture_blocks", "picture_tiles"} & one.keys() for one in runs)
+        assert sum("picture_blocks" in one for one in runs) == any(one["link"] != "lan" for one in runs)
         return found
 
     def near(link: str = "20M40ms") -> dict[str, Any]:

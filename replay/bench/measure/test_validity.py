@@ -18,7 +18,7 @@ def evidence(**changes: Any) -> validity.Evidence:
     """A run that counts, but for the changes. A name with dots reaches into what it holds."""
     run = validity.Evidence(
         transport="plain", tls_version="1.3", library=LIBRARY, commands=10,
-        player={"commands": 10, "expected_commands": 10, "library": str(LIBRARY), "end": "marker"},
+        player={"commands": 10, "expected_commands": 10, "library": str(LIBRARY)},
         client={"end": "marker", "total_bytes": 5000, "bytes": {"main": 1000, "display-0": 4000}},
         player_status=0, client_status=0, capture=capture.Statistics(captured=9, received=9, dropped=0),
         wire=pcap.Summary(packets=9, largest_frame=1514, server=pcap.Direction(tcp_payload_bytes=5000)))
@@ -99,7 +99,3 @@ def test_tls_may_add_records_and_a_handshake(version: str, overhead: int) -> Non
 def test_what_was_sent_again_is_not_payload() -> None:
     assert validity.judge(evidence(wire__server__tcp_payload_bytes=90_000,
                                    wire__server__retransmitted_bytes=85_000)) is None
-
-
-def test_a_recording_without_a_surface_ends_drained() -> None:
-    assert validity.judge(evidence(player__end="drained", client__end="disconnected")) is None

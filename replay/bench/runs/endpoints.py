@@ -15,12 +15,18 @@ from typing import Any
 from bench.common import paths, proc
 from bench.lab.certs import Certificates
 from bench.lab.lab import Lab
+from bench.runs import expected
 from bench.runs.runspec import RunSpec
 
 _START_LIMIT = 60.0         # seconds until the player listens: it first reads the recording, perhaps beside other runs
 _PARTING_LIMIT = 30.0       # seconds that one program may run after the other has ended
 
 Hook = Callable[[proc.Process, proc.Process], None]     # called when both endpoints run: (player, client)
+
+
+def _limit(spec: RunSpec) -> float:
+    """Seconds that the run may take. The client may be idle all the time, as the player gives up without progress."""
+    return spec.limit + expected.seconds(spec)
 
 
 def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, recording: Path, at_probes: bool) -> list[str]:
@@ -35,7 +41,7 @@ def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, record
 
 def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen: list[str]) -> list[str]:
     argv = [str(paths.client()), "--host", where.server_address, "--settle", str(spec.settle_ms),
-            "--settle-end", str(spec.settle_end_ms), *screen]
+            "--settle-end", str(spec.settle_end_ms), "--idle", str(_limit(spec)), *screen]
     if spec.slow_client > 1:
         argv += ["--slow", str(spec.slow_client)]
     if spec.channels:
@@ -79,8 +85,8 @@ class Endpoints:
     """The two programs while they run. Starts them in order, passes pause points on, and ends them."""
 
     def __init__(self, spec: RunSpec, where: Lab, folder: Path, keys: Certificates | None,
-                 recording: Path, at_probes: bool | None = None, expected: Path | None = None) -> None:
-        """expected: the pictures that the client has to show before the session goes on. at_probes: whether what is to be seen is logged at each probe or when it changes; None: it is not."""
+                 recording: Path, at_probes: bool | None = None, pictures: Path | None = None) -> None:
+        """pictures: what the client has to show before the session goes on. at_probes: whether what is to be seen is logged at each probe or when it changes; None: it is not."""
         self.done: dict[str, dict[str, Any]] = {}
         self.pauses: list[dict[str, Any]] = []
         self.shown: list[dict[str, Any]] = []   # at the user's pace: the client's answer for each burst
@@ -88,7 +94,7 @@ class Endpoints:
         self.timed_out = False
         self._pause_at = spec.pause_at
         self._begin_changes = where.begin_changes
-        self._limit = time.monotonic() + spec.limit
+        self._limit = time.monotonic() + _limit(spec)
         self._mailbox: proc.Mailbox = queue.Queue()
         self._open = contextlib.ExitStack()
         env = _environment(keys, folder)
@@ -98,8 +104,8 @@ class Endpoints:
         self.client: proc.Process | None = None
         self.screen = screen_log(folder)
         logged = [] if at_probes is None else ["--screen", str(self.screen), *(["--screen-at-probes"] if at_probes else [])]
-        if expected is not None:
-            logged += ["--expect", str(expected)]
+        if pictures is not None:
+            logged += ["--expect", str(pictures)]
         self._client_argv = (_client_command(spec, where, keys, logged), where.client, env)
 
     def __enter__(self) -> Endpoints:

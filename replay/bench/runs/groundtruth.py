@@ -9,7 +9,7 @@ server is made to keep all probes: dropping covered ones would merge several mom
 
 from __future__ import annotations
 
-import itertools
+import bisect
 import struct
 import tempfile
 from collections.abc import Callable
@@ -48,9 +48,10 @@ def _due(log: Path, sent: list[latency.Stamp], received: list[latency.Stamp], be
         raise BenchError("the probes of a fast run do not match: run it again")
     arrived = [(probe.received, probe.due) for probe in probes if probe.received is not None]
     # what is seen at a probe was drawn after the previous probe; what is seen at the end, after the last one
-    due = {after[0]: max(before[1] - begun, 0) * _FAST for before, after in itertools.pairwise([arrived[0], *arrived, (ended, 0)])}
+    seen = [*(when for when, _ in arrived), ended]
+    due = [max(before - begun, 0) * _FAST for before in (arrived[0][1], *(due for _, due in arrived))]
     with log.open("rb") as file:
-        return b"".join(_RECORD.pack(due[when], tile, means) for when, tile, means in _RECORD.iter_unpack(file.read()))
+        return b"".join(_RECORD.pack(due[bisect.bisect_left(seen, when)], tile, means) for when, tile, means in _RECORD.iter_unpack(file.read()))
 
 
 def make(file: Path, recording: Recording, pace: str, read: Callable[[Endpoints], bytes], probe_every: int | None = None) -> None:

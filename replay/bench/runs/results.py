@@ -99,6 +99,8 @@ def _damage(result: dict[str, Any]) -> str | None:
             return f"its environment has no {name}"
     if not all(isinstance(library, dict) and "patched" in library for library in environment["libraries"].values()):
         return "a library does not say whether it is patched"
+    if result["complete"] and not result["runs"]:
+        return "it has no runs"
     for number, run in enumerate(result["runs"], 1):
         if not isinstance(run, dict) or any(name not in run for name in (*RUN_KEY, "valid")):
             return f"run {number} does not say what it is of"

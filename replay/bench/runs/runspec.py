@@ -20,6 +20,7 @@ TRANSPORTS = ("plain", "tls")
 _SETTLE_MS = 100
 _SETTLE_STREAMS_MS = 1500
 _TCP_WAITS = 0.2        # seconds, besides a round trip, at the least
+_LONGEST_WAIT_MS = 10_000       # pings of an idle channel and reminders of the marker come, too, and the wait is for silence
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class RunSpec(Conditions):
     probe_every: int | None = field(default=None, kw_only=True)     # milliseconds
     pause_at: tuple[int, ...] = ()      # commands after which both ends wait and the picture is taken
     keep: Path | None = None            # folder for the capture and the library's trace
-    limit: float = 1800.0               # timeout of the run in seconds
+    limit: float = 1800.0               # seconds that the run may take longer than expected
 
     @property
     def mode_name(self) -> str | None:
@@ -72,7 +73,8 @@ class RunSpec(Conditions):
     def settle_end_ms(self) -> int:
         """The last shape of the pointer may come on a connection of its own that lost a packet, twice: TCP sends it again after
         200 ms and a round trip, then after twice that."""
-        return self._settle_streams_ms + (int(3000 * (_TCP_WAITS + self.link.full_round_trip)) if self.link.emulated else 0)
+        again = int(3000 * (_TCP_WAITS + self.link.full_round_trip)) if self.link.emulated else 0
+        return min(self._settle_streams_ms + again, _LONGEST_WAIT_MS)
 
     @property
     def link_seed(self) -> int:

@@ -45,6 +45,10 @@ def _inverted(screen: Pixels) -> None:
     screen[8:60, 8:90] ^= 0xFFFFFF
 
 
+def _like_a_probe(screen: Pixels) -> None:
+    screen[1:40, 1:30] = 0x405060
+
+
 def _mixed(screen: Pixels) -> None:
     screen[5:80, 3:70] ^= 0x00FF00
 
@@ -55,6 +59,7 @@ DRAWINGS: tuple[tuple[Rect, Drawing, Callable[[Pixels], None]], ...] = (
     (SCREEN, Copy(NOISE, SCREEN), lambda screen: numpy.copyto(screen, numpy.frombuffer(NOISE.data, "<u4").reshape(screen.shape) & 0xFFFFFF)),
     (Rect.at(16, 24, 64, 40), CopyBits(40, 8), _moved),
     (Rect(8, 8, 90, 60), Invers(), _inverted),
+    (Rect(1, 1, 30, 40), Fill(0x405060), _like_a_probe),
     (Rect(3, 5, 70, 80), Fill(0x00FF00, qxl.Rop.XOR), _mixed),
     (SCREEN, Fill(0x808080), lambda screen: screen.fill(0x808080)))
 

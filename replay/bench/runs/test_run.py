@@ -127,6 +127,7 @@ def test_the_end_waits_for_what_is_sent_again(spec: RunSpec) -> None:
     assert spec.settle_end_ms == spec.settle_ms
     far = replace(spec, link=links.find("2M100ms"))
     assert far.settle_end_ms == spec.settle_ms + 3 * (200 + 100 + 262)
+    assert replace(spec, link=links.find("1M/40ms/queue60s")).settle_end_ms == 10_000
 
 
 def test_latency_of_probes(spec: RunSpec) -> None:
@@ -180,6 +181,11 @@ def test_a_client_killed_in_the_middle(spec: RunSpec, monkeypatch: pytest.Monkey
 def test_a_run_that_takes_too_long(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_PLAYER", "slow")
     assert matrix.perform(replace(spec, limit=2.0))["invalid_reason"] == "the run took too long"
+
+
+def test_a_session_may_take_as_long_as_it_lasted(spec: RunSpec) -> None:
+    lasted = replace(spec.recording, seconds=7200.0)
+    assert matrix.perform(replace(spec, limit=0.0, pace="recorded", recording=lasted))["invalid_reason"] is None
 
 
 def test_figures_that_are_not_known_are_null(spec: RunSpec, monkeypatch: pytest.MonkeyPatch) -> None:

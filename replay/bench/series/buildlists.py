@@ -2,8 +2,7 @@
 """The lines for new files in upstream's two build systems: server/meson.build, server/Makefile.am and those of the
 tests.
 
-A new entry goes behind the one with the most similar name, so that two patches seldom touch the same lines, and not
-beside a name of `away_from`, whose lines somebody else changes.
+A new entry goes behind the one with the most similar name, so that two patches seldom touch the same lines.
 """
 
 from __future__ import annotations
@@ -11,44 +10,34 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Collection
 from pathlib import Path
 
 from bench.common.errors import BenchError
 from bench.source.brings import New
 
 _TAB = 8
+_LONELY = "test-listen"     # Debian's own patch takes it out of a list, so no new entry is beside it
 
 
-def _place(lines: list[str], begin: str, entry: str, name: str, file: Path, away_from: Collection[str]) -> int:
-    """The line for a new name in the list that starts after the line `begin`."""
-    def is_free(number: int) -> bool:
-        found = number < len(lines) and re.match(entry, lines[number])
-        return not found or found[1] not in away_from
-
-    starts = [number for number, line in enumerate(lines) if re.fullmatch(begin, line)]
-    if not starts:
-        raise BenchError(f"{file}: no list '{begin}' for {name}")
-    best, place = -1, starts[0] + 1
-    for number in range(starts[0] + 1, len(lines)):
-        found = re.match(entry, lines[number])
-        if (found and len(os.path.commonprefix([found[1], name])) >= best and is_free(number)
-                and is_free(number + 1)):
-            best, place = len(os.path.commonprefix([found[1], name])), number + 1
-        elif not found and not re.match(r"\s+\S", lines[number]):
-            break
-    return place
-
-
-def _insert(root: Path, name: str, begin: str, entry: str, new: list[tuple[str, str]],
-            away_from: Collection[str] = ()) -> None:
-    """Adds new (name, line) pairs to the list in the file that starts with that line."""
+def _insert(root: Path, name: str, begin: str, entry: str, new: list[tuple[str, str]]) -> None:
+    """Adds new (name, line) pairs to the list in the file that starts after the line `begin`."""
     file = root / name
     if not new or not file.is_file():
         return
     lines = file.read_text(encoding="utf-8").splitlines()
     for what, line in new:
-        lines.insert(_place(lines, begin, entry, what, Path(name), away_from), line)
+        start = next((number for number, text in enumerate(lines, 1) if re.fullmatch(begin, text)), 0)
+        if not start:
+            raise BenchError(f"{name}: no list '{begin}' for {what}")
+        names = [found[1] if (found := re.match(entry, text)) else "" for text in lines]
+        best, place = -1, start
+        for number in range(start, len(lines)):
+            alike = len(os.path.commonprefix([names[number], what]))
+            if names[number] and alike >= best and _LONELY not in names[number:number + 2]:
+                best, place = alike, number + 1
+            elif not names[number] and not re.match(r"\s+\S", lines[number]):
+                break
+        lines.insert(place, line)
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -57,8 +46,8 @@ def _make(name: str, column: int) -> str:
     return f"\t{name}" + "\t" * max(1, -(-(column - _TAB - len(name)) // _TAB)) + "\\"
 
 
-def add(root: Path, new: list[New], away_from: Collection[str] = ()) -> None:
-    """Adds files of the tree to its build files, but no entry of meson's tests beside one of away_from."""
+def add(root: Path, new: list[New]) -> None:
+    """Adds files of the tree to its build files."""
     sources = [entry.file.name for entry in new if entry.is_source]
     _insert(root, "server/meson.build", r"spice_server_sources = \[", r"  '([\w.-]+)',", [(name, f"  '{name}',") for name in sources])
     _insert(root, "server/Makefile.am", r"libserver_la_SOURCES =\t+\\", r"\t([\w.-]+)\t*\\",
@@ -67,7 +56,7 @@ def add(root: Path, new: list[New], away_from: Collection[str] = ()) -> None:
     for unix in (False, True):
         names = [entry.file.stem for entry in tests if entry.unix == unix]
         _insert(root, "server/tests/meson.build", r"  tests \+= \[" if unix else r"tests = \[", r" +\['([\w-]+)'",
-                [(name, f"{'    ' if unix else '  '}['{name}', true, 'cpp'],") for name in names], away_from)
+                [(name, f"{'    ' if unix else '  '}['{name}', true, 'cpp'],") for name in names])
         _insert(root, "server/tests/Makefile.am", r"check_PROGRAMS \+=\t+\\" if unix else r"check_PROGRAMS =\t+\\",
                 r"\t([\w-]+)\t*\\", [(name, _make(name, 48)) for name in names])
     others = [str(entry.file.relative_to("server/tests")) for entry in new

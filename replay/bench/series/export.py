@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import argparse
 import re
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.common import atomic, paths
+from bench.common import atomic, commit, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.report.stored import POSTED, Stored, overhead, overheads
@@ -25,20 +24,18 @@ _MEASURE = ("./run compare vga-text-boot linux-boot linux-desktop linux-video --
 
 def author() -> Author:
     """The author of an export, from git's configuration."""
-    found = [subprocess.run(["git", "-C", paths.ROOT, "config", f"user.{key}"], capture_output=True, text=True,
-                            check=False).stdout.strip() for key in ("name", "email")]
-    if not all(found):
+    name, email = (commit.git("config", f"user.{key}") for key in ("name", "email"))
+    if not name or not email:
         raise BenchError("the mails are signed off: set user.name and user.email with git config", 2)
-    return Author(*found)
+    return Author(name, email)
 
 
 class Mails(patchtree.Tree):
-    """A tree in which each commit is as it is sent. New tests are not listed beside one of away_from, whose lines somebody else
-    changes."""
+    """A tree in which each commit is as it is sent."""
 
-    def __init__(self, version: str, folder: Path, who: Author, away_from: Sequence[str] = ()) -> None:
+    def __init__(self, version: str, folder: Path, who: Author) -> None:
         super().__init__(folder, who)
-        self.release, self.who, self._away_from = version, who, away_from
+        self.release, self.who = version, who
         self.begin(version)
         self.whole: dict[Path, str] = {}        # what each patch of the series that are there changes
         self._ends = {"": self.git("rev-parse", "HEAD").strip()}
@@ -63,7 +60,7 @@ class Mails(patchtree.Tree):
         try:
             self.apply(elsewhere or patch.diff, "--3way" if elsewhere else "-C1")
             found = self.git("diff", "--cached", "--full-index")
-            buildlists.add(self.folder, self.bring(file), self._away_from)
+            buildlists.add(self.folder, self.bring(file))
             buildlists.tell(self.folder, self.release, brings.changes(patch.body))
         except BenchError as error:
             raise BenchError(f"{file.relative_to(paths.ROOT)} does not apply to {self.release}"

@@ -250,8 +250,8 @@ class Trial:
         finally:
             shutil.rmtree(self._work / str(number))
 
-    def run(self, workers: int, seconds: float | None = None) -> dict[Mutant, str]:
-        """The verdict on each change; on those of the time that is given."""
+    def run(self, workers: int) -> dict[Mutant, str]:
+        """The verdict on each change."""
         known: dict[str, str] = json.loads(self._record.read_text()) if self._record.is_file() else {}
         every = mutants(self.text)
         keys = {mutant: hashlib.sha256(mutant.of(self.text).encode()).hexdigest() for mutant in every}
@@ -270,13 +270,11 @@ class Trial:
         with ThreadPoolExecutor(workers) as pool:
             tried = {pool.submit(self.verdict, number, mutant, original): mutant for number, mutant in enumerate(left)}
             try:
-                for one in as_completed(tried, seconds):
+                for one in as_completed(tried):
                     mutant = tried[one]
                     found[mutant] = one.result()
                     progress.end(f"{self.source.name}:{mutant.line}: {mutant.change}", found[mutant], 1.0)
                     self._record.write_text(json.dumps({keys[done]: found[done] for done in found}))
-            except TimeoutError:
-                progress.note(f"{len(left) - sum(one.done() for one in tried)} are left: repeat the command")
             finally:
                 pool.shutdown(cancel_futures=True)
         return found
@@ -302,7 +300,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def execute(args: argparse.Namespace) -> int:
     setup.setup()
-    source = paths.ROOT / "subprojects" / upstream.wrap()["directory"] / "server" / Path(args.file).name
+    source = upstream.subproject() / "server" / Path(args.file).name
     if source.suffix not in (".c", ".cpp") or not source.is_file():
         raise BenchError(f"{args.file} is no source file of the library", 2)
     with alone("each"), tempfile.TemporaryDirectory(prefix="mutants-") as work:

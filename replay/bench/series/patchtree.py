@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The series as commits of a git tree of upstream, and back.
+"""./run tree: the series as commits of a git tree of upstream, and back.
 
 `plant` makes the tree: the release, then one commit per patch, with the files that it brings. `harvest` takes each commit apart
 again: hunks of upstream's files are the patch, all other files are kept in server/. A line of each message names the patch file,
@@ -8,6 +8,7 @@ while it is in the tree.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from bench.common import paths
 from bench.common.errors import BenchError
+from bench.common.steps import Steps
 from bench.source import brings, newfiles, patchfile, upstream
 from bench.source.patchfile import Patch
 
@@ -218,3 +220,16 @@ def _patch(tree: Tree, commit: str, message: str, theirs: list[str], new: list[P
     # blob hashes change with every earlier patch, and are not needed
     diff = re.sub(r"^index [0-9a-f]+\.\.[0-9a-f]+.*\n", "", found.lstrip("\n") + diff, flags=re.MULTILINE)
     return Patch(head, brings.corrected("\n".join(body), new), diff), stat
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.description = ("Makes a git tree of a release with one commit per patch. Change, rebase and add commits there, then: "
+                          "./run refresh DIR. Stops at a patch that does not apply; fix it, and call it again to continue.")
+    parser.add_argument("tree", type=Path, metavar="DIR", help="folder to make")
+    parser.add_argument("--release", default=upstream.DEFAULT, metavar="VERSION", help=f"default {upstream.DEFAULT}")
+
+
+def execute(args: argparse.Namespace) -> int:
+    upstream.fetch(args.release, Steps(paths.build_dir() / "tree.log"))
+    print(f"{args.tree}: {plant(args.release, args.tree)} patches on spice {args.release}")
+    return 0

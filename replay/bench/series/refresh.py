@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.series import faults, patchtree
-from bench.source import brings, upstream
+from bench.source import upstream
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,6 @@ def execute(args: argparse.Namespace) -> int:
         patchtree.plant(version, tree)
         changed |= patchtree.harvest(tree, planted)
         shutil.rmtree(tree)
-    brings.sync_lists()
     upstream.sync_wrap()
     if faults.sync():
         changed.add(paths.ROOT / "patches/FAULTS.md")

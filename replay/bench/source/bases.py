@@ -71,5 +71,5 @@ def prepare_base(version: str, steps: Steps, patched: bool = True, build: Path |
 def with_tests(version: str, steps: Steps) -> Base:
     """A patched release in which upstream's tests can be run; for the default release, the project's own build."""
     if version == upstream.DEFAULT:
-        return Base(version, True, paths.ROOT / "subprojects" / upstream.wrap()["directory"], paths.build_dir())
+        return Base(version, True, upstream.subproject(), paths.build_dir())
     return prepare_base(version, steps)

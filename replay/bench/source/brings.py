@@ -9,8 +9,7 @@
 A header in tests/ comes with the first test that includes it, if no line names it. The lines in NOTED are for patches/FAULTS.md, see
 faults.py.
 
-Trees and mails have each file in the commit that brings it. The build of this repository has all, and reads their names from
-lists that are made from these lines.
+Trees and mails have each file in the commit that brings it. The build of this repository has all.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ _LINE = re.compile(r"^Brings(-to-Unix)?: (.+)$", re.MULTILINE)
 _INCLUDE = re.compile(r'^#include "([\w.-]+\.h)"', re.MULTILINE)
 _PROGRAM = re.compile(r"(test|fuzz)-[\w-]+$")
 _TESTS = Path("server/tests")
-_SOURCES, _LISTED_TESTS = (Path("server", upstream.DEVEL, name) for name in ("overlay.txt", "tests/overlay.txt"))
 
 
 @dataclass(frozen=True, order=True)
@@ -102,18 +100,3 @@ def by_patch() -> dict[Path, list[New]]:
         found[patch] = files(patch, there)
         there |= {entry.file for entry in found[patch]}
     return found
-
-
-def sync_lists() -> bool:
-    """Writes the lists of new files that builds here read, those that differ; returns whether one did. They name the files of all
-    series: the build takes those that are there."""
-    new = [entry for entries in by_patch().values() for entry in entries]
-    lists = {_SOURCES: [entry.file.name for entry in new if entry.is_source],
-             _LISTED_TESTS: [entry.file.stem for entry in new if entry.is_test]}
-    changed = False
-    for name, listed in lists.items():
-        file, text = paths.ROOT / name, "".join(f"{one}\n" for one in sorted(listed))
-        if not file.is_file() or file.read_text() != text:
-            file.write_text(text)
-            changed = True
-    return changed

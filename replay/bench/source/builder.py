@@ -5,20 +5,18 @@ have no network during the build, and leave no process behind."""
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from bench.common import proc
 from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
-from bench.source import debroot
+from bench.source import debroot, mesontest
 from bench.source.debsource import Place
 
 _TOOLS = ("build-essential", "dpkg-dev", "lintian", "abigail-tools")
 _APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends")
-_LOOPBACK = 'ip link set lo up && cd "$0" && exec "$@"'
+_OWN_PROCESSES = ("--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 class Builder:
@@ -49,23 +47,14 @@ class Builder:
                               quiet=True, env=env)
 
     def entered(self, argv: Sequence[str], folder: str, network: bool = False) -> list[str]:
-        if network:
-            return ["sh", "-c", 'cd "$0" && exec "$@"', folder, *argv]
-        return [*self.alone, "sh", "-c", _LOOPBACK if self.alone else 'cd "$0" && exec "$@"', folder, *argv]
-
-    @cached_property
-    def alone(self) -> list[str]:
-        """A command prefix for PID and network namespaces; empty where they are not allowed."""
-        unshare = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else []),
-                   "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        return unshare if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode == 0 else []
+        alone = () if network else mesontest.own_loopback(*_OWN_PROCESSES)
+        return [*alone, "sh", "-c", 'cd "$0" && exec "$@"', folder, *argv]
 
     def prepare(self, places: Sequence[Place]) -> None:
         """Installs the tools. require_for() installs what the package needs."""
         self.work.mkdir(parents=True, exist_ok=True)
-        if self.knows(self.tools):
-            return
-        self.install(f"the tools of {self.suite}", ["install", *self.tools], " ".join(self.tools))
+        if not self.knows(self.tools):
+            self.install("install", self.tools)
 
     def knows(self, packages: Sequence[str]) -> bool:
         try:
@@ -74,25 +63,24 @@ class Builder:
             return False
         return states == ["installed"] * len(packages)
 
-    def install(self, what: str, arguments: Sequence[str], packages: str) -> None:
+    def install(self, command: str, packages: Sequence[str], of: str = "") -> None:
+        """`command` of apt-get: install, or build-dep for what the source package in the folder `of` needs, the packages."""
         if os.geteuid() or os.environ.get("RUN_NO_PACKAGES") and not self._IS_OWN:
-            raise BenchError(f"packages are missing; as root: apt-get install --no-install-recommends {packages}")
-        self.recover()
-        self.run("asking for package lists", [*_APT, "update"], env=debroot.QUIET, network=True)
-        self.run(f"installing {what}", [*_APT, *arguments], env=debroot.QUIET, network=True)
-
-    def recover(self) -> None:
-        """Before packages are installed. On this machine, an interrupted installation is left to its administrator, as apt
-        says."""
+            raise BenchError(f"packages are missing; as root: apt-get install --no-install-recommends {' '.join(packages)}")
+        steps = [("asking for package lists", [*_APT, "update"]),
+                 (f"installing {'what the build needs' if of else ' '.join(packages)}", [*_APT, command, *([of] if of else packages)])]
+        if self._IS_OWN:        # on a machine, an interrupted installation is left to its administrator, as apt says
+            steps.insert(0, ("finishing what was interrupted", ["dpkg", "--configure", "-a"]))
+        for title, argv in steps:
+            self.run(title, argv, env=debroot.QUIET, network=True)
 
     def require_for(self, tree: Path) -> None:
         """Installs the build dependencies of the source package in the folder tree."""
         try:
             self.run("checking what the build needs", ["dpkg-checkbuilddeps"], tree)
         except StepFailed as failure:
-            unmet = next((line.split("dependencies:", 1)[1].strip() for line in failure.output
-                          if "dependencies:" in line), "")
-            self.install("what the build needs", ["build-dep", self.inside(tree)], unmet)
+            unmet = next((line.split("dependencies:", 1)[1].split() for line in failure.output if "dependencies:" in line), [])
+            self.install("build-dep", unmet, self.inside(tree))
 
 
 class RootBuilder(Builder):
@@ -113,26 +101,13 @@ class RootBuilder(Builder):
         return f"/{path.relative_to(self.root)}"
 
     def entered(self, argv: Sequence[str], folder: str, network: bool = False) -> list[str]:
-        enter = ('mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" && mount -t tmpfs tmpfs "$0/dev/shm" && '
-                 + ("" if network else "ip link set lo up && ")
-                 + 'exec chroot "$0" sh -c \'cd "$0" && exec "$@"\' "$@"')
-        return ["unshare", "--mount", "--pid", "--fork", "--kill-child", *([] if network else ["--net"]),
-                "sh", "-c", enter, str(self.root), folder, *argv]
-
-    def recover(self) -> None:
-        self.run("finishing what was interrupted", ["dpkg", "--configure", "-a"], env=debroot.QUIET, network=True)
+        return debroot.entered(self.root, folder, argv, network=network)
 
     def prepare(self, places: Sequence[Place]) -> None:
         if os.geteuid():
             raise BenchError(f"building for {self.suite} needs root, for a chroot; without root, build on a machine that runs {self.suite}")
         if not (self.root / self._READY).is_file():
-            self._make(places)
+            Builder(self.suite, self.home, self.steps, ("mmdebstrap",)).prepare(())
+            debroot.make(self.suite, self.root, places, self.steps, packages=self.tools, architecture=self.architecture)
+            (self.root / self._READY).touch()
         super().prepare(places)
-
-    def _make(self, places: Sequence[Place]) -> None:
-        here = Builder(self.suite, self.home, self.steps, ("mmdebstrap",))
-        here.work.mkdir(parents=True, exist_ok=True)
-        if not here.knows(here.tools):
-            here.install("mmdebstrap", ["install", "mmdebstrap"], "mmdebstrap")
-        debroot.make(self.suite, self.root, places, self.steps, packages=self.tools, architecture=self.architecture)
-        (self.root / self._READY).touch()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A minimal Debian root in a folder, made by mmdebstrap from this machine's mirror, with its keys and proxies."""
+"""A minimal Debian root in a folder, made by mmdebstrap from this machine's mirror, with its keys and proxies; a way into it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from pathlib import Path
 from bench.common import proc
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
+from bench.source import mesontest
 from bench.source.debsource import Place, machine_acquire
 
 QUIET = {"DEBIAN_FRONTEND": "noninteractive"}
+ENTER = Path(__file__).with_name("enter.sh")
 _ETC = Path("/etc")
 _SECRETS = 0o600
 # its mounts and processes end with it, also if it is killed
@@ -54,6 +56,12 @@ def _kept(archives: Path) -> list[str]:
     here, there = shlex.quote(str(archives)), '"$1/var/cache/apt/archives"'
     return [f"--setup-hook=mkdir -p {there} && find {here} -name '*.deb' -exec cp -l -t {there} {{}} +",
             "--skip=essential/unlink", f"--customize-hook=cp -l -u {there}/*.deb {here}"]
+
+
+def entered(root: Path, folder: str, argv: Sequence[str], *, archives: Path | None = None, network: bool = True) -> list[str]:
+    """The command line that runs argv in a folder of the root. All its processes end with it."""
+    return [*(() if network else mesontest.own_loopback()), "unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child",
+            "sh", str(ENTER), str(root), str(archives or ""), folder, *argv]
 
 
 def copy_network(root: Path) -> None:

@@ -9,6 +9,7 @@ directory per suite. Signatures are checked. Expired release files are accepted,
 from __future__ import annotations
 
 import contextlib
+import platform
 import re
 import shutil
 import subprocess
@@ -17,9 +18,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.common.errors import BenchError
 from bench.common.steps import StepFailed, Steps
 
 _ONE_LINE = re.compile(r"^(?:deb|deb-src)\s+(?:\[(?P<options>[^]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)\s+(?P<parts>.+)$")
+_APT_HELPER = "/usr/lib/apt/apt-helper"     # downloads by the machine's configuration of apt
 _Apt = Callable[..., list[str]]     # a title, and the words of a command
 _NOT_COPIED = frozenset({"types", "uris", "suites", "components", "enabled", "architectures", "languages", "targets"})
 
@@ -38,7 +41,7 @@ class Source:
     @property
     def uri(self) -> str:
         """Its address; the first one if there are several."""
-        return next(word for word in self.text.split() if "://" in word or word.startswith("file:"))
+        return next(word for word in self.text.split() if ":/" in word)
 
 
 @dataclass(frozen=True)
@@ -118,9 +121,10 @@ def newer(version: str, than: str) -> bool:
 
 def codename() -> str:
     """The suite of this machine; empty if unknown."""
-    release = Path("/etc/os-release")
-    named = re.search(r"^VERSION_CODENAME=\"?([\w-]+)", release.read_text() if release.is_file() else "", re.MULTILINE)
-    return named[1] if named else ""
+    try:
+        return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    except OSError:
+        return ""
 
 
 def machine_acquire() -> str:
@@ -138,25 +142,25 @@ class Mirror:
         self._steps = steps
         self._source = distribution(machine_sources(), codename()) if shutil.which("apt-get") else None
 
-    def tarball(self, package: str, upstream: str, suites: tuple[str, ...], target: Path) -> bool:
-        """Writes the release tarball of an upstream version to target, from the first suite that has it. Returns False if none
-        has, or if this machine has no apt."""
-        for suite in suites:
-            with contextlib.suppress(StepFailed), self._asked("deb-src", suite, self._source) as (base, apt):
-                version = next((one for one in _versions(package, apt) if one.rsplit("-", 1)[0] == upstream), None)
-                if version:
-                    apt(f"downloading {package} {version}", "apt-get", "-q", "source", "--download-only", "--tar-only", f"{package}={version}")
-                    if _first(base, f"{package}_{upstream}.orig.tar.*[!c]", target):        # not the signature, .asc
-                        return True
+    def tarball(self, package: str, version: str, ending: str, target: Path) -> bool:
+        """Writes a source package's release tarball to target, which is not checked. Returns False if the mirror has it not, or if this
+        machine has no apt."""
+        if self._source is None:
+            return False
+        name = f"pool/main/{package[0]}/{package}/{package}_{version}.orig.{ending}"
+        with contextlib.suppress(BenchError):
+            self._steps.run(f"downloading {package} {version}",
+                            [_APT_HELPER, "download-file", f"{self._source.uri.rstrip('/')}/{name}", target], quiet=True)
+            return True
         return False
 
     def package(self, package: str, suites: tuple[str, ...], target: Path) -> bool:
-        """Writes the newest .deb of a package to target, from the first suite that has it. Returns False as tarball() does."""
+        """Writes the newest .deb of a package to target, from the first suite that has it. Returns False if none has."""
         for suite in suites:
             with contextlib.suppress(StepFailed), self._asked("deb", suite, self._source) as (base, apt):
                 apt(f"downloading {package}", "apt-get", "-q", "download", package)
-                if _first(base, f"{package}_*.deb", target):
-                    return True
+                shutil.copyfile(next(base.glob(f"{package}_*.deb")), target)
+                return True
         return False
 
     def source(self, package: str, suite: str, target: Path) -> SourcePackage | None:
@@ -167,7 +171,8 @@ class Mirror:
             try:
                 with self._asked("deb-src", place.suite, place.source) as (base, apt):
                     found.append(place)
-                    for version in _versions(package, apt):
+                    known = apt(f"looking for {package}", "apt-cache", "showsrc", "--only-source", package)
+                    for version in [line.split(":", 1)[1].strip() for line in known if line.startswith("Version:")]:
                         if not best or newer(version, best):
                             apt(f"downloading {package} {version}", "apt-get", "-q", "source", "--download-only", f"{package}={version}")
                             best = version
@@ -217,17 +222,3 @@ Dir::State::lists "{base}/lists";
             yield base, apt
         finally:
             shutil.rmtree(base, ignore_errors=True)
-
-
-def _versions(package: str, apt: _Apt) -> list[str]:
-    """Of the source package, as the distribution writes them."""
-    known = apt(f"looking for {package}", "apt-cache", "showsrc", "--only-source", package)
-    return [line.split(":", 1)[1].strip() for line in known if line.startswith("Version:")]
-
-
-def _first(base: Path, pattern: str, target: Path) -> bool:
-    found = next(base.glob(pattern), None)
-    if found:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(found, target)
-    return bool(found)

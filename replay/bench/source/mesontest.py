@@ -24,11 +24,10 @@ _PROCESSES = 3 * (os.cpu_count() or 1)      # tests at a time: they mostly wait
 
 
 @cache
-def own_loopback() -> tuple[str, ...]:
-    """A prefix that runs a command in a network namespace of its own, as upstream's tests listen on fixed ports. Empty where that
-    is not allowed; the tests may then collide with others."""
-    unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
-    inside = [*unshare, "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]
+def own_loopback(*more: str) -> tuple[str, ...]:
+    """A prefix that runs a command in a network namespace of its own, as upstream's tests listen on fixed ports, and with `more`
+    options of unshare. Empty where that is not allowed; the tests may then collide with others."""
+    inside = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else []), "--net", *more, "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]
     if shutil.which("unshare") and subprocess.run([*inside, "true"], capture_output=True, check=False).returncode == 0:
         return tuple(inside)
     return ()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The new files: server/<series>/FILE and server/<series>/tests/FILE become server/FILE and server/tests/FILE in upstream's tree,
-where `server/link` links them."""
+where they are links, made by `server/link`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import subprocess
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from bench.common import paths
@@ -31,3 +32,12 @@ def tests(of: Collection[str] | None = None) -> set[str]:
     """The names of our tests. Upstream names each after its file; a fuzzer's test replays its corpus."""
     return {file.stem for file in sources(of)
             if file.parts[:2] == ("server", "tests") and (file.match("test-*.cpp") or file.match("fuzz-*.cpp"))}
+
+
+def link(tree: Path, of: Sequence[str]) -> None:
+    """Links the files of these series into a release's tree."""
+    subprocess.run([paths.ROOT / "server/link", tree, *of], check=True)
+
+
+def links(tree: Path) -> set[Path]:
+    return {file.relative_to(tree) for file in (tree / "server").rglob("*") if file.is_symlink()}

@@ -9,17 +9,15 @@ from pathlib import Path
 
 from bench.common import paths
 from bench.common.steps import Steps, alone
-from bench.source import bases, brings, upstream
+from bench.source import bases, upstream
 
 
 def setup() -> None:
     """Makes everything that a measurement needs; takes seconds if it is up to date. Raises BenchError, one line."""
     with alone("setup"):
         steps = Steps(paths.build_dir() / "setup.log")
-        if brings.sync_lists():
-            steps.say("the lists of new files were not what the patches bring; put right")
         if upstream.sync_wrap():
-            steps.say("spice.wrap did not name the patches of the series; put right")
+            steps.say("spice.wrap did not name the release and the patches of the series; put right")
         _build_project(paths.build_dir(), steps)
         bases.prepare_base(upstream.DEFAULT, steps, patched=False, tests=False,
                            build=paths.build_dir() / "stock" / f"spice-{upstream.DEFAULT}")
@@ -35,7 +33,7 @@ def _build_project(build: Path, steps: Steps) -> None:
     """The whole project, with upstream as a subproject."""
     upstream.fetch(upstream.DEFAULT, steps)
     # meson could make this tree from spice.wrap, but it accepts fuzz, and does not notice later changes
-    upstream.make_tree(upstream.DEFAULT, paths.ROOT / "subprojects" / upstream.wrap()["directory"], upstream.built())
+    upstream.make_tree(upstream.DEFAULT, upstream.subproject(), upstream.built())
     first = not (build / "build.ninja").is_file()
     bases.configure("the project", paths.ROOT, build, [], steps)
     steps.run("building the patched server and the tools", ["ninja", "-C", build], quiet=not first)

@@ -76,7 +76,8 @@ def test_a_mirror_that_is_not_there_is_no_tarball_and_leaves_nothing(
     nowhere = debsource.parse_list("deb [trusted=yes] file:/nowhere/debian bookworm main\n")
     monkeypatch.setattr(debsource, "machine_sources", lambda: nowhere)
     mirror = debsource.Mirror(tmp_path / "apt", Steps(tmp_path / "log"))
-    assert not mirror.tarball("spice", "0.15.2", ("trixie", "sid"), tmp_path / "target")
+    assert not mirror.tarball("spice", "0.15.2", "tar.bz2", tmp_path / "target")
+    assert not mirror.package("spice", ("trixie", "sid"), tmp_path / "target")
     assert not (tmp_path / "target").exists()
     assert list((tmp_path / "apt").iterdir()) == []
 
@@ -84,7 +85,16 @@ def test_a_mirror_that_is_not_there_is_no_tarball_and_leaves_nothing(
 def test_without_apt_there_is_no_tarball(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not debsource.Mirror(tmp_path / "apt", Steps(tmp_path / "log")).tarball(
-        "spice", "0.15.2", ("trixie",), tmp_path / "target")
+        "spice", "0.15.2", "tar.bz2", tmp_path / "target")
+
+
+def test_the_tarball_is_in_the_mirrors_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = tmp_path / "mirror/pool/main/t/thing"
+    pool.mkdir(parents=True)
+    (pool / "thing_1.0.orig.tar.xz").write_text("1.0")
+    monkeypatch.setattr(debsource, "machine_sources", lambda: debsource.parse_list(f"deb [trusted=yes] file:{tmp_path}/mirror here main\n"))
+    assert debsource.Mirror(tmp_path / "apt", Steps(tmp_path / "log")).tarball("thing", "1.0", "tar.xz", tmp_path / "target")
+    assert (tmp_path / "target").read_text() == "1.0"
 
 
 def test_a_failed_step_names_reason_and_log(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from bench.common import paths
 from bench.common.steps import Steps
 from bench.series import faults
-from bench.source import brings, newfiles, upstream
+from bench.source import brings, mesontest, newfiles, upstream
 
 _ALL = sorted({patch for version in upstream.RELEASES for patch in upstream.series(version)})
 _HUNK = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,\d+)? @@")
@@ -112,7 +112,7 @@ def test_the_page_of_faults_is_what_the_messages_say() -> None:
 
 
 def test_meson_alone_makes_the_same_tree(tmp_path: Path) -> None:
-    """A clone without ./run: wrap and patches give what ./run makes of the same files; configuring links the new ones."""
+    """A clone without ./run: wrap and patches give what ./run makes of the same files; configuring links the new ones, and finds them."""
     packagecache = Path("subprojects/packagecache")
     upstream.fetch(upstream.DEFAULT, Steps(tmp_path / "fetch.log"))
     clone = tmp_path / "clone"
@@ -120,14 +120,18 @@ def test_meson_alone_makes_the_same_tree(tmp_path: Path) -> None:
         shutil.copytree(paths.ROOT / folder, clone / folder, symlinks=True)
     shutil.copy(paths.ROOT / "subprojects/spice.wrap", clone / "subprojects")
     (clone / packagecache).mkdir()
-    os.symlink(upstream.release(upstream.DEFAULT).tarball, clone / packagecache / upstream.wrap()["source_filename"])
+    os.symlink(upstream.release(upstream.DEFAULT).tarball, clone / packagecache / upstream.release(upstream.DEFAULT).tarball.name)
     (clone / "meson.build").write_text("project('clone', 'c')\nsubproject('spice')\n")
     done = subprocess.run(["meson", "setup", "build", "-Dspice:manual=false"], cwd=clone, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    by_meson = clone / "subprojects" / upstream.wrap()["directory"]
+    by_meson = clone / "subprojects" / upstream.subproject().name
     by_us = tmp_path / "by-us"
     upstream.make_tree(upstream.DEFAULT, by_us, upstream.built())
     differing = subprocess.run(["diff", "-rq", "--exclude=.*", by_us, by_meson], capture_output=True, text=True,
                                check=False)
     assert differing.stdout == ""
+    assert newfiles.tests(upstream.built()) <= mesontest.listed(clone / "build").keys()
+    sources = {file.name for file in newfiles.sources(upstream.built()) if file.parent == Path("server") and file.suffix == ".cpp"}
+    compiled = (clone / "build/build.ninja").read_text()
+    assert [name for name in sources if f"/server/{name}" not in compiled] == []
     assert (by_meson / "server/red-stream-egress.cpp").resolve() == clone / "server/tls/red-stream-egress.cpp"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
+import configparser
 import os
 import subprocess
 from pathlib import Path
@@ -13,14 +14,24 @@ from bench.source import debsource, upstream
 OLD = 1_000_000_000
 
 
+def wrap() -> configparser.SectionProxy:
+    """As meson reads it."""
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(paths.ROOT / "subprojects" / "spice.wrap")
+    return parser["wrap-file"]
+
+
+def wrapped() -> list[str]:
+    return [name.strip() for name in wrap()["diff_files"].split(",")]
+
+
 def test_the_wrap_names_the_default_release_and_the_series() -> None:
-    wrap = upstream.wrap()
     release = upstream.release(upstream.DEFAULT)
-    assert wrap["source_url"] == release.url
-    assert wrap["source_hash"] == release.sha256
-    assert wrap["source_filename"] == release.tarball.name
-    assert wrap["directory"] == f"spice-{release.version}"
-    assert upstream.wrapped_series() == [patch for patch in upstream.series(of=upstream.built()) if upstream.changes_files(patch)], \
+    assert wrap()["source_url"] == release.url
+    assert wrap()["source_hash"] == release.sha256
+    assert wrap()["source_filename"] == release.tarball.name
+    assert wrap()["directory"] == f"spice-{release.version}"
+    assert wrapped() == [str(patch.relative_to(paths.ROOT)) for patch in upstream.series(of=upstream.built()) if upstream.changes_files(patch)], \
         "run ./run setup and commit subprojects/spice.wrap"
 
 
@@ -40,12 +51,9 @@ def test_the_wrap_is_made_from_the_series(tmp_path: Path, monkeypatch: pytest.Mo
                     "patches/one/0001-a.patch": diff, "patches/two/0001-a.patch": diff,
                     "patches/two/0002-b.patch": "no diff", "patches/two/0003-c.patch": diff,
                     "patches/two/0.16.0/0003-c.patch": diff,
-                    "subprojects/spice.wrap": "# c\n[wrap-file]\ndiff_files = patches/one/0001-a.patch,\n"
-                                              "  patches/0004-d.patch\nafter = this\n"})
+                    "subprojects/spice.wrap": "[wrap-file]\ndiff_files = patches/one/0001-a.patch,\n  patches/0004-d.patch\n"})
     assert upstream.sync_wrap()
-    assert upstream.wrapped_series() == [
-        tmp_path / "patches" / name for name in ("one/0001-a.patch", "two/0001-a.patch", "two/0003-c.patch")]
-    assert upstream.wrap()["after"] == "this"
+    assert wrapped() == [f"patches/{name}" for name in ("one/0001-a.patch", "two/0001-a.patch", "two/0003-c.patch")]
     assert not upstream.sync_wrap()
     assert upstream.series("0.16.0")[3] == tmp_path / "patches/two/0.16.0/0003-c.patch"
     assert upstream.below("two") == ["one", "two"] and upstream.built() == ["one", "two", "empty"]
@@ -67,31 +75,31 @@ def test_refresh_touches_what_changed_and_nothing_else(tmp_path: Path) -> None:
     def times() -> dict[str, int]:
         return {file.name: file.stat().st_mtime_ns for file in target.iterdir() if not file.name.startswith(".")}
 
-    assert upstream.refresh(target, "1", lambda: tree(target, {"a": "1", "b": "1", "c": "1"}))
+    assert upstream.refresh(target, "1", lambda made: tree(made, {"a": "1", "b": "1", "c": "1"}))
     first = times()
-    assert not upstream.refresh(target, "1", lambda: pytest.fail("made again"))
-    assert upstream.refresh(target, "2", lambda: tree(target, {"a": "1", "b": "2", "d": "1"}))
+    assert not upstream.refresh(target, "1", lambda _: pytest.fail("made again"))
+    assert upstream.refresh(target, "2", lambda made: tree(made, {"a": "1", "b": "2", "d": "1"}))
     second = times()
     assert second.keys() == {"a", "b", "d"}
     assert second["a"] == first["a"]
     assert second["b"] > first["b"]
-    assert upstream.refresh(target, "1", lambda: tree(target, {"a": "1", "b": "1", "c": "1"}))
+    assert upstream.refresh(target, "1", lambda made: tree(made, {"a": "1", "b": "1", "c": "1"}))
     assert times()["b"] > second["b"], "a change taken back is a change"
 
 
 def test_refresh_survives_an_interruption(tmp_path: Path) -> None:
     target = tmp_path / "tree"
-    upstream.refresh(target, "1", lambda: tree(target, {"a": "1"}))
+    upstream.refresh(target, "1", lambda made: tree(made, {"a": "1"}))
     before = (target / "a").stat().st_mtime_ns
 
-    def interrupted() -> None:
-        tree(target, {"half": ""})
+    def interrupted(made: Path) -> None:
+        tree(made, {"half": ""})
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         upstream.refresh(target, "2", interrupted)
-    assert not target.exists(), "nothing is compiled from half a tree"
-    assert upstream.refresh(target, "1", lambda: tree(target, {"a": "1"}))
+    assert not (target / "half").exists(), "nothing is compiled from half a tree"
+    assert upstream.refresh(target, "2", lambda made: tree(made, {"a": "1"}))
     assert not (target / "half").exists()
     assert (target / "a").stat().st_mtime_ns == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["tree"]

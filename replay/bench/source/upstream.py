@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import configparser
 import hashlib
 import os
 import re
@@ -21,15 +20,26 @@ from bench.source import newfiles
 from bench.source.debsource import Mirror
 
 _URL = "https://www.spice-space.org/download/releases/spice-{version}.tar.bz2"
+_WRAP = """\
+# Made by ./run setup. Upstream's release, never vendored: ./run setup puts the tarball into packagecache/ (from the distribution's
+# mirror where it has it), otherwise meson downloads it from source_url.
+[wrap-file]
+directory = {directory}
+source_url = {release.url}
+source_filename = {release.tarball.name}
+source_hash = {release.sha256}
+diff_files =
+  {patches}
+"""
 _STAMP = ".made-from"
 _TIMEOUT = 30
+_NEWER = ("forky", "sid")       # suites of Debian that have the protocol headers that its stable release lacks
 
 
 @dataclass(frozen=True)
 class Release:
     version: str
     sha256: str
-    suites: tuple[str, ...]         # Debian suites that have it
     protocol: str = "0.14.3"        # oldest spice-protocol that it builds with
 
     @property
@@ -45,9 +55,9 @@ class Release:
 DEVEL = "devel"         # the series for this repository's build; never exported
 DEFAULT = "0.15.2"
 RELEASES = {release.version: release for release in (
-    Release("0.15.1", "ada9af67ab321916bd7eb59e3d619a4a7796c08a28c732edfc7f02fc80b1a37a", ("bookworm",)),
-    Release("0.15.2", "6d9eb6117f03917471c4bc10004abecff48a79fb85eb85a1c45f023377015b81", ("trixie",)),
-    Release("0.16.0", "0a6ec9528f05371261bbb2d46ff35e7b5c45ff89bb975a99af95a5f20ff4717d", ("forky", "sid"), "0.14.5"),
+    Release("0.15.1", "ada9af67ab321916bd7eb59e3d619a4a7796c08a28c732edfc7f02fc80b1a37a"),
+    Release("0.15.2", "6d9eb6117f03917471c4bc10004abecff48a79fb85eb85a1c45f023377015b81"),
+    Release("0.16.0", "0a6ec9528f05371261bbb2d46ff35e7b5c45ff89bb975a99af95a5f20ff4717d", "0.14.5"),
 )}
 
 
@@ -62,11 +72,11 @@ def _is(file: Path, sha256: str) -> bool:
 
 
 def fetch(version: str, steps: Steps) -> Path:
-    """Gets the release tarball from the cache, the distribution's source package or upstream, and checks its hash."""
+    """Gets the release tarball from the cache, the distribution's mirror or upstream, and checks its hash."""
     wanted = release(version)
     if not _is(wanted.tarball, wanted.sha256):
         with atomic.replaced(wanted.tarball) as part:
-            from_mirror = Mirror(paths.cache_dir() / "apt", steps).tarball("spice", version, wanted.suites, part)
+            from_mirror = Mirror(paths.cache_dir() / "apt", steps).tarball("spice", version, "tar.bz2", part)
             if not (from_mirror and _is(part, wanted.sha256)):
                 _download(wanted, part)
     return wanted.tarball
@@ -95,7 +105,7 @@ def protocol_environment(version: str, steps: Steps) -> dict[str, str]:
     description = prefix / "usr/share/pkgconfig/spice-protocol.pc"
     if not description.is_file():
         deb = paths.cache_dir() / "libspice-protocol-dev.deb"
-        if not Mirror(paths.cache_dir() / "apt", steps).package("libspice-protocol-dev", wanted.suites, deb):
+        if not Mirror(paths.cache_dir() / "apt", steps).package("libspice-protocol-dev", _NEWER, deb):
             raise BenchError(f"spice {version} needs spice-protocol {wanted.protocol}, which neither this machine nor "
                              f"its mirror has (log: {steps.log}): install libspice-protocol-dev of that version or newer")
         steps.run("unpacking libspice-protocol-dev", ["dpkg", "-x", deb, prefix], quiet=True)
@@ -149,28 +159,18 @@ def changes_files(patch: Path) -> bool:
     return "\ndiff --git " in patch.read_text(encoding="utf-8")
 
 
-def wrap() -> configparser.SectionProxy:
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.read(paths.ROOT / "subprojects" / "spice.wrap")
-    return parser["wrap-file"]
-
-
-def wrapped_series() -> list[Path]:
-    """The patches that spice.wrap names."""
-    listed = (name.strip() for name in wrap()["diff_files"].split(","))
-    return [paths.ROOT / name for name in listed if name]
+def subproject() -> Path:
+    """The default release's tree in the project's own build."""
+    return paths.ROOT / "subprojects" / f"spice-{DEFAULT}"
 
 
 def sync_wrap() -> bool:
-    """Makes spice.wrap name the patches of the series; returns whether it did not before."""
-    wanted = [patch for patch in series(of=built()) if changes_files(patch)]
-    if wrapped_series() == wanted:
-        return False
+    """Writes spice.wrap, from which meson alone makes this tree in a clone; returns whether it was out of date."""
     file = paths.ROOT / "subprojects" / "spice.wrap"
-    names = ",\n  ".join(str(patch.relative_to(paths.ROOT)) for patch in wanted)
-    text, changed = re.subn(r"^diff_files *=.*(?:\n[ \t]+.*)*$", f"diff_files =\n  {names}", file.read_text(),
-                            flags=re.MULTILINE)
-    assert changed == 1
+    named = (str(patch.relative_to(paths.ROOT)) for patch in series(of=built()) if changes_files(patch))
+    text = _WRAP.format(release=release(DEFAULT), directory=subproject().name, patches=",\n  ".join(named))
+    if _read(file) == text:
+        return False
     file.write_text(text)
     return True
 
@@ -184,24 +184,19 @@ def made_from(version: str, of: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def make_tree(version: str, target: Path, of: Sequence[str]) -> bool:
-    """Makes a release's source tree with these series, unless it is up to date; returns whether it was made."""
-    def make() -> None:
-        unpack(version, target)
+def make_tree(version: str, target: Path, of: Sequence[str]) -> None:
+    """Makes a release's source tree with these series, unless it is up to date."""
+    def make(tree: Path) -> None:
+        unpack(version, tree)
         for patch in filter(changes_files, series(version, of)):
-            apply_patch(patch, target)
+            apply_patch(patch, tree)
         if of:
-            subprocess.run([paths.ROOT / "server/link", target, *of], check=True)
+            newfiles.link(tree, of)
 
-    linked = _links(target)
-    made = refresh(target, made_from(version, of), make)
-    if linked != _links(target):
+    linked = newfiles.links(target)
+    refresh(target, made_from(version, of), make)
+    if linked != newfiles.links(target):
         os.utime(target / "server/meson.build")     # which meson does not read again because a file is there now
-    return made
-
-
-def _links(tree: Path) -> set[Path]:
-    return {file for file in (tree / "server").rglob("*") if file.is_symlink()}
 
 
 def unpack(version: str, target: Path) -> None:
@@ -225,36 +220,30 @@ def apply_patch(patch: Path, target: Path) -> list[str]:
     return said
 
 
-def refresh(target: Path, wanted: str, make: Callable[[], None]) -> bool:
+def refresh(target: Path, wanted: str, make: Callable[[Path], None]) -> bool:
     """Has make() make the tree `target` anew unless it was made from the same; True when it did.
 
-    Files that come out as they were keep their times, so that ninja builds again what changed and nothing else: the
-    times inside a tarball are years old, and a patch taken back would go unnoticed."""
+    It is made beside the old tree, which an interruption leaves as it was. Files that come out as they were keep their times, so that
+    ninja builds again what changed and nothing else: the times inside a tarball are years old, and a patch taken back would go
+    unnoticed."""
     if _read(target / _STAMP) == wanted:
         return False
-    previous = target.with_name(f".{target.name}.previous")
-    if (target / _STAMP).is_file():
-        shutil.rmtree(previous, ignore_errors=True)
-        target.rename(previous)
-    shutil.rmtree(target, ignore_errors=True)       # left by an interrupted run
-    try:
-        make()
-    except BaseException:
-        # ninja must not compile half a tree: its objects would be newer than the files of the whole one
-        shutil.rmtree(target, ignore_errors=True)
-        raise
-    for file in target.rglob("*"):
-        if file.is_file():
-            before = previous / file.relative_to(target)
-            if file.is_symlink():
-                if before.exists() and not (before.is_symlink() and before.readlink() == file.readlink()):
-                    os.utime(file)      # of our file: what was compiled before was another
-            elif before.is_file() and before.read_bytes() == file.read_bytes():
-                shutil.copystat(before, file)
-            else:
-                os.utime(file)
-    (target / _STAMP).write_text(wanted)
-    shutil.rmtree(previous, ignore_errors=True)
+    made = target.with_name(f".{target.name}.new")
+    shutil.rmtree(made, ignore_errors=True)         # left by an interrupted run
+    make(made)
+    for file in filter(Path.is_file, made.rglob("*")):
+        before = target / file.relative_to(made)
+        if file.is_symlink():
+            if before.exists() and not (before.is_symlink() and before.readlink() == file.readlink()):
+                os.utime(file)      # of our file: what was compiled before was another
+        elif before.is_file() and before.read_bytes() == file.read_bytes():
+            shutil.copystat(before, file)
+        else:
+            os.utime(file)
+    (made / _STAMP).write_text(wanted)
+    (target / _STAMP).unlink(missing_ok=True)
+    shutil.rmtree(target, ignore_errors=True)
+    made.rename(target)
     return True
 
 

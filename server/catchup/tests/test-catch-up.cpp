@@ -388,7 +388,7 @@ static void sweeps_end()
         area.make_ready(&nothing);
         g_assert_true(area.take(PIECE, &piece));
         for (int y = piece.top; y < piece.bottom; ++y) {
-            std::fill(&taken[y * SIDE + piece.left], &taken[y * SIDE + piece.right], now);
+            std::fill_n(&taken[y * SIDE + piece.left], piece.right - piece.left, now);
         }
         g_assert_cmpint(now - *std::min_element(taken.begin(), taken.end()), <=, 2 * 21);
     }

@@ -158,6 +158,17 @@ static void copied_from_jpeg(gconstpointer data)
     g_assert_cmpint(client.pictures[0].num_lossy(), ==, photo.width * SIDE);
 }
 
+/* Until the client shows frames there. */
+static void play(Guest *guest, Client *client, const Box &video)
+{
+    for (int i = 0; i < 400 && client->frames == 0; ++i) {
+        guest->photo(video);
+        guest->device.run();
+        client->read_for(5);
+    }
+    g_assert_cmpuint(client->frames, >, 0);
+}
+
 /* A copy onto a video, which the client has shown no frame of for a while: what comes of it is
  * drawn over the copy, until the client knows that the video is covered there. */
 static void copied_onto_a_video()
@@ -171,12 +182,7 @@ static void copied_onto_a_video()
     Client client(guest.device.server);
     guest.create(1);
     guest.fill(0, source, colour, false);
-    for (int i = 0; i < 400 && client.frames == 0; ++i) {
-        guest.photo(video);
-        guest.device.run();
-        client.read_for(5);
-    }
-    g_assert_cmpuint(client.frames, >, 0);
+    play(&guest, &client, video);
 
     /* more than the socket takes of a client that reads nothing, and a frame behind it */
     client.frame_delay = 2;
@@ -195,6 +201,110 @@ static void copied_onto_a_video()
     }));
     client.read_for(500);
     g_assert_cmphex(client.pictures[0].at(dest.left, dest.top), ==, colour);
+}
+
+/* A copy from a video. So much waits that the message which ends the video at the client goes with
+ * an earlier one of its clip, before the refresh; but what repairs the copied pixels is behind it:
+ * until then the client has losses there. */
+static void copied_from_a_video()
+{
+    const Box video = { 0, 0, 32, TEST_QXL_HEIGHT }, beside = { 40, 0, 20, 4 };
+    const Box dest = { 40, 20, 16, 16 };
+    Guest guest;
+
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
+    Client client(guest.device.server);
+    guest.create(1);
+    play(&guest, &client, video);
+
+    /* more than the socket takes of a client that reads nothing */
+    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
+    guest.device.run();
+    guest.fill(0, { 0, 0, 10, 4 }, 0x123456, false);
+    for (uint32_t surface = 2; surface < MAX_PIPE_SIZE * 3 / 4; ++surface) {
+        guest.create_blank(surface);
+    }
+    for (int i = 0; i < TOO_MANY; ++i) {
+        guest.fill(0, { beside.left + i % 10, 0, 10, beside.height }, 1 + i, true);
+    }
+    guest.device.run();
+    client.received.clear();
+    guest.copy_bits(0, dest, 8, 20);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] {
+        return client.pictures[0].at(beside.left, 0) == guest.pictures[0].at(beside.left, 0);
+    }));
+    client.read_for(300);
+    g_assert_cmphex(client.pictures[0].at(dest.left, dest.top) & TEST_LOSSY, ==, 0);
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, 0);
+}
+
+/* The same, and the video goes on while nothing is late: the client shows no frame from before the
+ * copy at the place from which that copies. @surface: to which. */
+static void copied_from_a_video_that_goes_on(gconstpointer data)
+{
+    enum { FILLS = 20 };
+    const uint32_t surface = GPOINTER_TO_UINT(data);
+    const Box video = { 0, 0, 18, TEST_QXL_HEIGHT }, dest = { 20, 20, 16, 16 };
+    Guest guest;
+
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
+    Client client(guest.device.server);
+    const auto copy = [&](const Box &box) {
+        if (surface == 0) {
+            guest.copy_bits(0, box, 1, 20);
+        } else {
+            guest.copy(surface, box, 0, 1, 20);
+        }
+    };
+    guest.create(1);
+    play(&guest, &client, video);
+
+    /* more than the socket takes of a client that reads nothing, and behind it what takes the
+     * client so long that it shows the last frame in the middle of the fills */
+    const unsigned surfaces = MAX_PIPE_SIZE * 3 / 4;
+    client.frame_delay = surfaces + FILLS / 2;
+    guest.photo(video);
+    guest.device.run();
+    guest.photo({ 0, 0, SIDE, SIDE }, 1, 32);
+    guest.device.run();
+    guest.fill(0, { 0, 0, 10, 4 }, 0x123456, false);
+    for (uint32_t i = 2; i < surfaces; ++i) {
+        guest.create_blank(i);
+    }
+    copy({ 36, 0, 2, 2 });
+    for (int i = 0; i < FILLS; ++i) {
+        guest.fill(0, { 40, 0, 10, 4 }, 1 + i, true);
+    }
+    copy(dest);
+    guest.photo(video);
+    guest.device.run();
+    const unsigned frames = client.frames;
+    g_assert_true(client.reads_until([&] { return client.frames == frames + 2; }));
+    g_assert_cmphex(client.pictures[surface].at(dest.left, dest.top) & TEST_LOSSY, ==, 0);
+}
+
+/* A copy past a video, of which nothing waits, is sent as any. */
+static void copied_past_a_video()
+{
+    const Box video = { 16, 0, 16, TEST_QXL_HEIGHT }, beside = { 40, 0, 20, 4 };
+    const Box source = { 40, 20, 16, 16 }, dest = { 0, 20, 16, 16 };
+    Guest guest;
+
+    spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
+    Client client(guest.device.server);
+    guest.create(1);
+    guest.fill(0, source, 0x123456, false);
+    play(&guest, &client, video);
+
+    guest.fall_behind(1, 0, beside);
+    client.received.clear();
+    guest.copy_bits(0, dest, source.left, source.top);
+    guest.device.run();
+    g_assert_true(client.reads_until([&] {
+        return client.pictures[0].at(dest.left, dest.top) == 0x123456;
+    }));
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, 1);
 }
 
 int main(int argc, char *argv[])
@@ -216,6 +326,12 @@ int main(int argc, char *argv[])
     g_test_add_data_func("/server/dcc-copies/copied-from-jpeg-in-a-browser",
                          GUINT_TO_POINTER(1 << SPICE_DISPLAY_CAP_CODEC_VP8), copied_from_jpeg);
     g_test_add_func("/server/dcc-copies/copied-onto-a-video", copied_onto_a_video);
+    g_test_add_func("/server/dcc-copies/copied-from-a-video", copied_from_a_video);
+    g_test_add_data_func("/server/dcc-copies/copied-from-a-video-that-goes-on",
+                         GUINT_TO_POINTER(0), copied_from_a_video_that_goes_on);
+    g_test_add_data_func("/server/dcc-copies/copied-off-a-video-that-goes-on",
+                         GUINT_TO_POINTER(1), copied_from_a_video_that_goes_on);
+    g_test_add_func("/server/dcc-copies/copied-past-a-video", copied_past_a_video);
 
     return g_test_run();
 }

@@ -232,9 +232,10 @@ struct FuzzGuest: Guest
             int top = -1;
 
             for (int y = 0; y <= screen().height; ++y) {
-                const auto line = &screen().pixels[y * screen().width + left];
+                const auto line = screen().pixels.begin() + y * screen().width + left;
                 const bool changed = y < screen().height &&
-                    !std::equal(line, line + width, &before.pixels[y * screen().width + left]);
+                    !std::equal(line, line + width,
+                                before.pixels.begin() + y * screen().width + left);
 
                 if (changed && top < 0) {
                     top = y;

@@ -637,6 +637,107 @@ static void test_delay_behind_image()
     g_assert_cmpuint(flow.get_path_delay(), <, 110000);
 }
 
+/* Others on the line make pongs late, by less than shows a queue at first. When the delay is
+ * measured anew because of that, it is at most as long as shows none. */
+static void test_late_delay()
+{
+    const uint32_t delay = 10000;
+    Exchanges path;
+    RedStreamFlow &flow = path.flow;
+
+    for (int i = 0; i < 20; ++i) {
+        path.exchange(2500, delay);
+    }
+    while (strcmp(flow.get_phase(), "remeasuring") != 0) {
+        path.exchange(2500, 4 * delay);
+    }
+    path.exchange(6, 8 * delay);
+    g_assert_cmpstr(flow.get_phase(), ==, "steady");
+    g_assert_cmpuint(flow.get_path_delay(), ==, 2 * delay + RED_STREAM_UNNOTICED);
+}
+
+/* A delay far longer than the main channel measured may be the queue of others: then no more is in
+ * flight than with upstream. The end of that is an ack, for which no timer runs. */
+static void doubtful_delay(uint32_t expected, uint32_t longest)
+{
+    for (const uint32_t delay : { longest, longest + 1 }) {
+        const bool doubtful = delay > longest;
+        Exchanges path;
+        RedStreamFlow &flow = path.flow;
+
+        flow.expect(250000, expected);
+        for (int i = 0; i < 20; ++i) {
+            path.exchange(25000, delay);
+        }
+        flow.probe_sent(path.now, PROBE_SIZE);
+        g_assert_true(flow.may_send(true));
+        g_assert_true(flow.may_send(false) == !doubtful);
+        if (doubtful) {
+            g_assert_cmpuint(flow.set_stopped(path.now, true), ==, 0);
+        }
+        /* the flow limit holds, too */
+        send_some(&flow, path.now, true, 1000);
+        g_assert_false(flow.may_send(true));
+        g_assert_cmpuint(flow.set_stopped(path.now, true), >, 0);
+    }
+}
+
+static void test_doubtful_delay()
+{
+    doubtful_delay(20000, 250000);
+    doubtful_delay(100000, 2 * (2 * 100000 + RED_STREAM_UNNOTICED));
+}
+
+/* While a delay that would show a queue on the path as the main channel measured it is measured
+ * anew, as little is in flight as causes none there. */
+static void test_doubtful_delay_drains()
+{
+    const uint32_t expected = 20000, usual = 2 * expected + RED_STREAM_UNNOTICED;
+
+    for (const uint32_t delay : { usual, usual + 1 }) {
+        Exchanges path;
+        RedStreamFlow &flow = path.flow;
+
+        flow.expect(250000, expected);
+        for (int i = 0; i < 20; ++i) {
+            path.exchange(25000, delay);
+        }
+        path.now += RED_STREAM_FLOW_AGE - delay;
+        path.exchange(25000, delay + delay / 8);
+        g_assert_cmpstr(flow.get_phase(), ==, "remeasuring");
+        flow.probe_sent(path.now, PROBE_SIZE);
+        const uint32_t empty = delay > usual ? expected : delay;
+        const uint64_t most = flow.get_rate() * empty / SECOND * 4 / 5;
+        flow.sent(path.now, most - PROBE_SIZE - 1);
+        g_assert_true(flow.may_send(true));
+        flow.sent(path.now, 1);
+        g_assert_false(flow.may_send(true));
+    }
+}
+
+/* At first, what the path carries if the main channel has measured it well, and within bounds if
+ * it has not. */
+static void test_expected_start()
+{
+    static const struct {
+        uint64_t rate;
+        uint32_t delay;
+        uint64_t limit;
+    } cases[] = {
+        { 0, 100000, RED_STREAM_FLOW_INITIAL },
+        { 100000, 75000, 100000 / 10 },
+        { 1, 0, RED_STREAM_FLOW_MIN },
+        { UINT32_MAX, 100000, RED_STREAM_FLOW_INITIAL },
+    };
+
+    for (const auto &test : cases) {
+        RedStreamFlow flow;
+
+        flow.expect(test.rate, test.delay);
+        g_assert_cmpuint(flow.limit(), ==, test.limit);
+    }
+}
+
 /* Each exchange is a round trip: after the first, which the rate follows, three without growth. */
 static void test_rounds()
 {
@@ -788,7 +889,7 @@ static void test_at_limit()
         path.exchange(250000, 100000);
     }
     const uint64_t full = flow.limit();
-    flow.expect(1);
+    flow.expect(1, 0);
     flow.sent(path.now, 10000);
     flow.probe_sent(path.now, PROBE_SIZE);
     flow.sent(path.now, full);
@@ -865,7 +966,7 @@ static void test_pace()
     unknown.flow.sent(1, 1000000);
     g_assert_cmpuint(unknown.flow.get_pace(), ==, 0);
 
-    flow.expect(200000);
+    flow.expect(200000, 0);
     simulation.send(Sizes(2000, 300), 0);
     g_assert_cmpuint(flow.get_pace(), ==, 0);
     const uint64_t rate = flow.get_rate();
@@ -874,7 +975,7 @@ static void test_pace()
     g_assert_cmpuint(flow.get_pace(), ==, rate);
 
     /* a client that does not read makes the path no slower */
-    flow.expect(500000);
+    flow.expect(500000, 0);
     g_assert_cmpuint(flow.get_pace(), ==, 500000);
 
     /* nor is anything held up for one that does not answer */
@@ -886,7 +987,7 @@ static void test_pace_ends()
 {
     RedStreamFlow flow;
 
-    flow.expect(200000);
+    flow.expect(200000, 0);
     g_assert_cmpuint(flow.get_pace(), ==, 0);
     flow.sent(1, 1000000);
     const uint32_t id = flow.get_next_probe();
@@ -950,6 +1051,10 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-flow/pace", test_pace);
     g_test_add_func("/server/stream-flow/pace-ends", test_pace_ends);
     g_test_add_func("/server/stream-flow/empty-pipe", test_empty_pipe);
+    g_test_add_func("/server/stream-flow/late-delay", test_late_delay);
+    g_test_add_func("/server/stream-flow/doubtful-delay", test_doubtful_delay);
+    g_test_add_func("/server/stream-flow/doubtful-delay-drains", test_doubtful_delay_drains);
+    g_test_add_func("/server/stream-flow/expected-start", test_expected_start);
     g_test_add_func("/server/stream-flow/rounds", test_rounds);
     g_test_add_func("/server/stream-flow/remeasures-without-rate", test_remeasures_without_rate);
     g_test_add_func("/server/stream-flow/measured-once", test_measured_once);

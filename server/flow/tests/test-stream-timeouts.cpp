@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include <glib.h>
@@ -78,6 +79,8 @@ public:
 
     /* Both send over the line of @other, which lives longer. */
     void share(Channel *other) { line_free = other->line_free; }
+    /* The main channel has measured the path as it is. */
+    void expect() { flow.expect(path.rate(0), path.delay(0)); }
 
     /* relays, path and client; and the most since forget() */
     uint64_t bytes_in_network()
@@ -262,6 +265,16 @@ static uint32_t images(unsigned n)
     return n % 100 == 0 ? 60000 : n % 10 == 0 ? 4000 : 100;
 }
 
+static uint32_t small(unsigned)
+{
+    return 240;
+}
+
+static uint32_t large(unsigned)
+{
+    return 4000;
+}
+
 /* An image takes longer than the probe timeout, at the guest's pace or as fast as possible; the
  * path becomes slower while the pipe is mostly empty; or the path stands still now and then, as
  * Wi-Fi does. In each case probes time out, and the queue is no longer than with upstream's
@@ -372,7 +385,7 @@ static void test_delay_follows_little()
         uint32_t before, after;
     } delays[] = { { 2000, 20000 }, { 20000, 35000 }, { 40000, 80000 }, { 100000, 200000 } };
     uint32_t (*const sizes[])(unsigned) = {
-        [](unsigned) { return 240u; }, [](unsigned) { return 4000u; }, images,
+        small, large, images,
     };
 
     for (const auto &test : delays) {
@@ -438,7 +451,7 @@ static void test_varies()
 static void test_jitter()
 {
     uint32_t (*const sizes[])(unsigned) = {
-        [](unsigned) { return 240u; }, [](unsigned) { return 4000u; }, images,
+        small, large, images,
     };
     const uint64_t packet = 1448 * SECOND / (20000 * kbit);
     const auto later = [=](uint64_t time) {
@@ -498,6 +511,170 @@ static void test_pauses()
     }
 }
 
+/* Five channels over one line. */
+class SharedLine
+{
+public:
+    SharedLine(const Path &path, bool by_flow, uint32_t (*size)(unsigned n))
+    {
+        while (channels.size() < 5) {
+            channels.emplace_back(path, by_flow);
+            channels.back().share(&channels.front());
+            channels.back().start(0, size);
+        }
+    }
+
+    /* forgets what was before @begin */
+    void run(uint64_t begin, uint64_t end)
+    {
+        for (Channel &channel : channels) {
+            channel.forget();
+            channel.carried = 0;
+        }
+        for (uint64_t time = begin; time < end; time += 100) {
+            for (Channel &channel : channels) {
+                channel.run(time);
+            }
+        }
+    }
+
+    uint64_t carried() const
+    {
+        return std::accumulate(channels.begin(), channels.end(), uint64_t{0},
+                               [](uint64_t sum, const Channel &c) { return sum + c.carried; });
+    }
+
+    /* of the channel that is delayed most */
+    uint64_t network_time(unsigned percentile)
+    {
+        uint64_t longest = 0;
+
+        for (Channel &channel : channels) {
+            longest = std::max(longest, channel.network_time(percentile));
+        }
+        return longest;
+    }
+
+    std::deque<Channel> channels;
+};
+
+/* If each channel took the queue of the others for a longer path, the queue would grow for minutes
+ * (to 8 s in the first case). It is no longer than with upstream's limit. */
+static void test_shared_line()
+{
+    static const struct {
+        uint64_t rate, delay;
+        uint32_t (*size)(unsigned n);
+    } cases[] = {
+        { 1000 * kbit, 100000, small },
+        { 1000 * kbit, 20000, small },
+        { 20000 * kbit, 20000, large },
+    };
+
+    for (const auto &test : cases) {
+        const Path path = { always(test.rate), always(test.delay), in_time, nullptr };
+        SharedLine by_upstream(path, false, test.size), by_flow(path, true, test.size);
+
+        for (Channel &channel : by_flow.channels) {
+            channel.expect();
+        }
+        for (SharedLine *line : { &by_upstream, &by_flow }) {
+            line->run(0, 100 * SECOND);
+            line->run(100 * SECOND, 300 * SECOND);
+        }
+        g_test_message("%" G_GUINT64_FORMAT " B/s %" G_GUINT64_FORMAT " us: p50 %" G_GUINT64_FORMAT
+                       " us, upstream %" G_GUINT64_FORMAT ", p95 %" G_GUINT64_FORMAT ", %"
+                       G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT " %%", test.rate, test.delay,
+                       by_flow.network_time(50), by_upstream.network_time(50),
+                       by_flow.network_time(95), by_upstream.network_time(95),
+                       by_flow.carried() * 100 / (200 * test.rate));
+        g_assert_cmpuint(by_flow.network_time(50), <=, by_upstream.network_time(50));
+        g_assert_cmpuint(by_flow.network_time(95), <=, by_upstream.network_time(95) * 11 / 10);
+        g_assert_cmpuint(by_flow.carried(), >=, 200 * test.rate * 95 / 100);
+    }
+}
+
+/* A path that became far longer, or that others fill, carries as much as it can; from 250 ms on
+ * little less than with upstream, whose window has no probes in it. When that ends, it carries as
+ * much as before. */
+static void test_far_longer()
+{
+    for (const uint64_t delay : { 200000, 300000 }) {
+        const auto longer = [=](uint64_t time) {
+            return time < 20 * SECOND || time > 40 * SECOND ? 20000 : delay;
+        };
+        const Path path = { always(20000 * kbit), longer, in_time, nullptr };
+
+        for (const auto size : { small, large }) {
+            Channel by_upstream(path, false), by_flow(path, true);
+
+            by_flow.expect();
+            for (Channel *channel : { &by_upstream, &by_flow }) {
+                channel->start(0, size);
+                channel->run(22 * SECOND);
+                channel->carried = 0;
+                channel->run(40 * SECOND);
+            }
+            g_test_message("%" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT " bytes, upstream %"
+                           G_GUINT64_FORMAT, delay, by_flow.carried, by_upstream.carried);
+            g_assert_cmpuint(by_flow.carried, >=, delay > 250000 ? by_upstream.carried * 3 / 4 :
+                                                  18 * 20000 * kbit * 9 / 10);
+            by_flow.run(42 * SECOND);
+            by_flow.carried = 0;
+            by_flow.run(52 * SECOND);
+            g_assert_cmpuint(by_flow.carried, >=, 10 * 20000 * kbit * 9 / 10);
+        }
+    }
+}
+
+/* A new client on a slow path: until its rate is known, the first bytes do not wait for longer than
+ * with upstream. */
+static void test_slow_start()
+{
+    for (const uint64_t delay : { 20000, 100000 }) {
+        const Path path = { always(250 * kbit), always(delay), in_time, nullptr };
+        Channel by_upstream(path, false), by_flow(path, true);
+
+        by_flow.expect();
+        for (Channel *channel : { &by_upstream, &by_flow }) {
+            channel->start(0, small);
+            channel->run(SECOND);
+        }
+        g_test_message("p50 %" G_GUINT64_FORMAT " us, upstream %" G_GUINT64_FORMAT ", p95 %"
+                       G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT, by_flow.network_time(50),
+                       by_upstream.network_time(50), by_flow.network_time(95),
+                       by_upstream.network_time(95));
+        for (unsigned percentile : { 50, 95 }) {
+            g_assert_cmpuint(by_flow.network_time(percentile), <=,
+                             by_upstream.network_time(percentile));
+        }
+    }
+}
+
+/* The main channel was wrong, the path is far faster: the rate is found in two round trips more
+ * than if it had measured nothing. */
+static void test_wrong_expectation()
+{
+    for (const uint64_t delay : { 2000, 100000 }) {
+        uint64_t found[2];
+
+        for (const bool wrong : { false, true }) {
+            Channel channel({ always(100000 * kbit), always(delay), in_time, nullptr }, true);
+
+            channel.flow.expect(wrong ? 250 * kbit : 0, wrong ? delay : 0);
+            channel.start(0, [](unsigned) { return 1400u; });
+            while (channel.flow.get_rate() < 90000 * kbit) {
+                g_assert_cmpuint(channel.now, <, 5 * SECOND);
+                channel.run(channel.now + delay / 10);
+            }
+            found[wrong] = channel.now;
+        }
+        g_test_message("%" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT " and %" G_GUINT64_FORMAT,
+                       delay, found[0], found[1]);
+        g_assert_cmpuint(found[1], <=, found[0] + 2 * delay);
+    }
+}
+
 /* Five channels over one line that delivers in bunches. Those of each grow with what all have in
  * flight: if the limits followed without a bound, the queue would grow until the relay is full. It
  * is longer by a bunch at most than if the limits did not follow, which is @usual (p95). */
@@ -513,27 +690,11 @@ static void test_bunches_of_all()
     for (const auto &test : cases) {
         const auto next = [=](uint64_t time) { return (time / test.bunch + 1) * test.bunch; };
         const Path path = { always(20000 * kbit), always(test.delay), next, nullptr };
-        std::deque<Channel> channels;
-        uint64_t carried = 0, longest = 0;
+        SharedLine line(path, true, small);
 
-        while (channels.size() < 5) {
-            channels.emplace_back(path, true);
-            channels.back().share(&channels.front());
-            channels.back().start(0, [](unsigned) { return 240u; });
-        }
-        for (uint64_t time = 0; time < 30 * SECOND; time += 100) {
-            for (Channel &channel : channels) {
-                channel.run(time);
-                if (time == 10 * SECOND) {
-                    channel.forget();
-                    channel.carried = 0;
-                }
-            }
-        }
-        for (Channel &channel : channels) {
-            carried += channel.carried;
-            longest = std::max(longest, channel.network_time(95));
-        }
+        line.run(0, 10 * SECOND);
+        line.run(10 * SECOND, 30 * SECOND);
+        const uint64_t carried = line.carried(), longest = line.network_time(95);
         g_test_message("each %" G_GUINT64_FORMAT " us, %" G_GUINT64_FORMAT " us: %" G_GUINT64_FORMAT
                        " %%, p95 %" G_GUINT64_FORMAT " us, usual %" G_GUINT64_FORMAT, test.bunch,
                        test.delay, carried * 100 / (20 * 20000 * kbit), longest, test.usual);
@@ -631,6 +792,10 @@ int main(int argc, char *argv[])
     g_test_add_func("/server/stream-timeouts/pauses", test_pauses);
     g_test_add_func("/server/stream-timeouts/bunches", test_bunches);
     g_test_add_func("/server/stream-timeouts/bunches-of-all", test_bunches_of_all);
+    g_test_add_func("/server/stream-timeouts/shared-line", test_shared_line);
+    g_test_add_func("/server/stream-timeouts/far-longer", test_far_longer);
+    g_test_add_func("/server/stream-timeouts/slow-start", test_slow_start);
+    g_test_add_func("/server/stream-timeouts/wrong-expectation", test_wrong_expectation);
     g_test_add_func("/server/stream-timeouts/stands-still", test_stands_still);
     g_test_add_func("/server/stream-timeouts/frozen", test_frozen);
 
