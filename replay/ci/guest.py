@@ -30,7 +30,7 @@ def seen() -> Iterator[dict[str, str]]:
     steps = Steps(paths.cache_dir() / "clients" / "log")
     made = machine.hardware(steps)
     env = dict(os.environ)
-    state = qemu.state(made, env, steps)
+    state = qemu.state(made, steps, env=env)
     with tempfile.TemporaryDirectory(prefix="ci-guest-", ignore_cleanup_errors=True) as name:
         (stats := Path(name, "stats")).mkdir()
         with Machine(made, {**env, "SPICE_STREAM_STATS": str(stats)}, Path(name, "machine"), state) as host, \

@@ -20,7 +20,7 @@ from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import modes as mode_names
-from bench.runs import runner, store
+from bench.runs import libraries, runner, store
 from bench.runs.modes import STOCK
 from bench.runs.store import Case, Run
 from bench.source import setup, upstream
@@ -32,7 +32,6 @@ from clients.world import World
 from guest import qemu
 from guest.errors import Failed, NotRun
 from guest.qemu import Hardware
-from recordings import releases
 
 STORE = "clients/clients.jsonl"     # below results/; also of migrations
 MODES = (STOCK, "cork", "batch", "flow")
@@ -51,15 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     runner.options(parser, "clients", "runs per cell")
 
 
-def environments(release: str, modes: Sequence[str], steps: Steps) -> list[dict[str, str]]:
-    """QEMU's environment in each of these modes, with its library; for the default release, those of ./run setup."""
-    if release == upstream.DEFAULT:
-        if paths.build_is_ours():
-            setup.setup()
-        folders = {True: paths.patched_library(), False: paths.stock_library()}
-    else:
-        folders = {ours: (releases.patched if ours else releases.stock)(release, steps).library for ours in {mode != STOCK for mode in modes}}
-    return [qemu.environment(folders[mode != STOCK], "" if mode == STOCK else mode_names.stream_value(mode)) for mode in modes]
+def environment_of(mode: str, release: str = upstream.DEFAULT) -> dict[str, str]:
+    """QEMU's, with the mode and its library."""
+    return qemu.environment(libraries.of_mode(mode, release=release).directory, mode_names.stream_value(mode))
 
 
 class Player:
@@ -178,8 +171,9 @@ def execute(args: argparse.Namespace) -> int:
             proxies.install(steps)
         except NotRun as error:
             steps.say(str(error))
-    found = dict(zip(modes, environments(upstream.DEFAULT, modes, steps), strict=True))
-    state = qemu.state(made, qemu.environment(paths.stock_library()), steps)
+    setup.current()
+    found = {mode: environment_of(mode) for mode in modes}
+    state = qemu.state(made, steps)
     with tempfile.TemporaryDirectory(prefix="spice-clients-", ignore_cleanup_errors=True) as folder, \
             closing(Player(made, state, Path(folder))) as player:
         runs = plan.perform(lambda case, attempt: player.play(case, found[case.mode], attempt),

@@ -97,7 +97,7 @@ def execute(args: argparse.Namespace) -> int:
         version()
         packages.require(few=True)
     made, env = machine.hardware(steps), dict(os.environ)
-    state = qemu.state(made, env, steps)
+    state = qemu.state(made, steps, env=env)
     if _ALONE not in os.environ:
         return _alone()
     with tempfile.TemporaryDirectory(prefix="spice-installed-", ignore_cleanup_errors=True) as name:

@@ -23,9 +23,9 @@ from bench.runs import modes, runner, store
 from bench.runs.modes import STOCK
 from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run
-from bench.source import upstream
+from bench.source import setup, upstream
 from clients import machine, packages, table, target
-from clients.command import STORE, environments, of_one_accel
+from clients.command import STORE, environment_of, of_one_accel
 from clients.drivers.base import Driver
 from clients.drivers.gtk import SpiceGtk
 from clients.drivers.remote_viewer import RemoteViewer
@@ -222,11 +222,9 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require()
     guests = {kind: _hardware(steps, kind, args.accel) for kind in kinds}
-    found: dict[tuple[str, str], dict[str, str]] = {}
-    for release in dict.fromkeys(end[1] for each in pairs.values() for end in (each.source, each.sink)):
-        names = sorted({end[0] for each in pairs.values() for end in (each.source, each.sink) if end[1] == release})
-        found |= {(mode, release): env for mode, env in zip(names, environments(release, names, steps), strict=True)}
-    states = {kind: qemu.state(guests[kind], qemu.environment(paths.stock_library()), steps) for kind in kinds}
+    setup.current()
+    found = {end: environment_of(*end) for end in {end for each in pairs.values() for end in (each.source, each.sink)}}
+    states = {kind: qemu.state(guests[kind], steps) for kind in kinds}
 
     def one(case: Case, attempt: int) -> Outcome:
         each = pairs[case.mode]

@@ -19,9 +19,9 @@ from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.runs import environment, modes
-from bench.source import upstream
+from bench.source import setup
 from clients import machine, packages, target, wire
-from clients.command import environments
+from clients.command import environment_of
 from clients.drivers.gtk import SpiceGtk
 from clients.machine import Machine
 from clients.target import Target
@@ -187,8 +187,9 @@ def execute(args: argparse.Namespace) -> int:
     steps = Steps(paths.cache_dir() / "clients" / "log")
     packages.require(few=True)
     made = machine.hardware(steps, args.accel)
-    [env] = environments(upstream.DEFAULT, [mode], steps)
-    state = qemu.state(made, qemu.environment(paths.stock_library()), steps)
+    setup.current()
+    env = environment_of(mode)
+    state = qemu.state(made, steps)
     with tempfile.TemporaryDirectory(prefix="spice-soak-", ignore_cleanup_errors=True) as name:
         with Machine(made, env, Path(name, "machine"), state) as where:
             where.booted()

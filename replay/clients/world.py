@@ -100,6 +100,13 @@ class World:
             time.sleep(0.1)
         raise Failed("the guest does not draw")
 
+    def last_shows(self, seconds: float = 3) -> None:
+        """After others, one more client gets what the guest draws, and shows the right picture if it can."""
+        client = self.client()
+        self.must_flow(client, seconds)
+        if client.shows_pictures:
+            self.must_show(client, self.card())
+
     def must_show(self, client: Driver, wanted: Pixels, display: int = 0) -> None:
         """Waits until the client shows this picture, pixel by pixel."""
         deadline = time.monotonic() + _SHOWN

@@ -17,10 +17,11 @@ from typing import Any, Self
 
 import numpy
 
-from bench.common import proc
+from bench.common import paths, proc
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab import certs
+from bench.measure import usage
 from guest import picture
 from guest.errors import Failed, GuestLost
 from guest.initrd import HOME, Made, once
@@ -34,7 +35,6 @@ AGENT_PORT, FILES_PORT = "com.redhat.spice.0", "org.spice-space.webdav.0"     # 
 SPICE, VNC, VNC_TLS = "spice", "vnc", "vnc+tls"
 _KVM, _CREATE_VM = Path("/dev/kvm"), 0xAE01     # the ioctl of linux/kvm.h
 _BOOT, _ANSWER, _GREETING = 900, 60, 5          # timeouts in seconds, for a busy machine that emulates the guest's processor
-_TICKS = os.sysconf("SC_CLK_TCK")
 _SECOND = "second"      # display of a guest with two
 _VCPU, _WORKERS = "CPU ", ("SPICE Worker", "vnc_worker")
 _UNWANTED = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY")
@@ -256,18 +256,14 @@ class Qemu:
         used = {"guest": 0.0, "worker": 0.0, "rest": 0.0}
         for task in Path(f"/proc/{self.pid}/task").iterdir():
             with contextlib.suppress(OSError):
-                name, _, fields = (task / "stat").read_text().partition("(")[2].rpartition(")")
-                ticks = fields.split()
-                kind = "guest" if name.startswith(_VCPU) else "worker" if name.startswith(_WORKERS) else "rest"
-                used[kind] += (int(ticks[11]) + int(ticks[12])) / _TICKS
+                name, seconds = usage.cpu(task)
+                used["guest" if name.startswith(_VCPU) else "worker" if name.startswith(_WORKERS) else "rest"] += seconds
         return used
 
     def memory(self) -> int:
-        """Resident bytes."""
+        """Resident bytes; 0 if it has ended."""
         with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{self.pid}/status").read_text().splitlines():
-                if line.startswith("VmRSS:"):
-                    return int(line.split()[1]) * 1024
+            return usage.memory(Path(f"/proc/{self.pid}"))
         return 0
 
     def _complaint(self) -> str:
@@ -297,14 +293,14 @@ class Qemu:
         self.close()
 
 
-def state(hardware: Hardware, env: Mapping[str, str], steps: Steps, orders: Sequence[str] = ()) -> Path:
+def state(hardware: Hardware, steps: Steps, orders: Sequence[str] = (), env: Mapping[str, str] | None = None) -> Path:
     """A saved state of a guest that has booted and executed the orders, for Qemu(incoming=); made once, as that takes minutes on a busy
-    machine."""
+    machine. With the stock library, unless `env` says another."""
     told = repr((qemu_version(), hardware.arguments(), list(orders)))
 
     def make(folder: Path) -> None:
         steps.say(f"booting a guest with {hardware.display.partition(',')[0]}, once")
-        with Qemu(hardware, Listener(), folder.parent, env) as qemu:
+        with Qemu(hardware, Listener(), folder.parent, environment(paths.stock_library()) if env is None else env) as qemu:
             qemu.booted()
             for each in orders:
                 qemu.order(each, seconds=_BOOT)

@@ -7,7 +7,6 @@ import argparse
 import contextlib
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 from bench.common import paths
 from bench.common.errors import BenchError
@@ -42,8 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def options(parser: argparse.ArgumentParser, modes: str = "stock, or a mode: flow:catchup=off (stock,flow)") -> None:
     """Those of all commands that begin with live."""
     parser.add_argument("--modes", metavar="LIST", help=modes)
-    parser.add_argument("--library", type=lambda text: Path(text).resolve(), metavar="DIR",
-                        help="directory with the libspice-server.so.1 for all modes except stock")
+    parser.add_argument("--library", type=libraries.find, metavar="NAME", help="of all modes except stock, as for ./run compare (patched)")
     runner.options(parser, NAME)
 
 
@@ -56,8 +54,7 @@ def measuring(plan: runner.Plan, with_guests: bool = True) -> Iterator[Steps]:
         steps = Steps(paths.cache_dir() / NAME / "log")
         if with_guests:
             packages.install(steps)
-        if paths.build_is_ours():
-            setup.setup()
+        setup.current()
         plan.look()
         yield steps
 
@@ -69,8 +66,6 @@ def _says(run: Run) -> str:
 
 
 def execute(args: argparse.Namespace) -> int:
-    if args.library:
-        libraries.find(str(args.library))
     plan = runner.Plan("live/live.jsonl", sets.planned(args), args.output, "README.md", page.page)
     if plan.only_told(args.dry_run, " Besides, each guest boots once, in one or two minutes; the desktop is made before that, in five."):
         return 0

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bench.common import lists, paths, proc, table
+from bench.common import lists, proc, table
 from bench.common import page as pages
 from bench.common.steps import Steps
 from bench.lab import lab as labs
@@ -194,7 +194,7 @@ def _out(place: Place, way: Way, seconds: int) -> Seen:
 def _with_agent(place: Place, way: Way, link: str) -> Iterator[tuple[Lab, Machine]]:
     """The link, and behind it a guest that relays the agent's port."""
     made = machine.hardware(place.steps, place.accel)
-    state = qemu.state(made, qemu.environment(paths.stock_library()), place.steps)
+    state = qemu.state(made, place.steps)
     with tested(link) as lab, Machine(made, way.environment(), place.folder, state, lab=lab) as host:
         host.booted()
         yield lab, host

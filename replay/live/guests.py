@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.common import paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
 from bench.lab.lab import LOOPBACK, Lab
@@ -70,4 +69,4 @@ def prepare(name: str, steps: Steps, second: str = "") -> Guest:
     hardware = Hardware(initrd.prepare(steps), device, memory, desktop.image(steps) if kind == DESKTOP else None, int(kind == SOUND), second,
                         accel=accel or TCG)
     orders: Sequence[str] = () if kind == DESKTOP or plain in ("text-std", "sound-std") else (f"graphics {module}",)
-    return Guest(name, kind, hardware, qemu.state(hardware, qemu.environment(paths.stock_library()), steps, orders))
+    return Guest(name, kind, hardware, qemu.state(hardware, steps, orders))

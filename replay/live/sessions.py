@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
-import os
 import statistics
 import sys
 import time
@@ -22,7 +21,7 @@ from bench.common import paths, proc
 from bench.common import table as tables
 from bench.common.errors import BenchError
 from bench.lab import certs, netns
-from bench.measure import latency
+from bench.measure import latency, usage
 from bench.runs import runner, store
 from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run
@@ -39,7 +38,6 @@ _START = 120.0
 _ROW_SECONDS = 45.0     # duration of a run, if none is known
 _FIRST_PORT = 5900       # port, in a network namespace of its own
 _MOST = 64
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -53,17 +51,12 @@ class Used:
 
 def used(process: Path) -> Used:
     """`process` is its folder in /proc."""
-    fields = (process / "stat").read_text().rpartition(")")[2].split()
-    wakes = memory = 0
+    _, cpu = usage.cpu(process)
+    wakes = 0
     for task in (process / "task").iterdir():
         with contextlib.suppress(OSError):
-            wakes += int(_field(task / "status", "voluntary_ctxt_switches"))
-    memory = int(_field(process / "status", "VmRSS").split()[0]) * 1024
-    return Used((int(fields[11]) + int(fields[12])) / _TICKS, wakes, memory)
-
-
-def _field(file: Path, name: str) -> str:
-    return next((line.partition(":")[2] for line in file.read_text().splitlines() if line.startswith(f"{name}:")), "0")
+            wakes += usage.status(task, "voluntary_ctxt_switches")
+    return Used(cpu, wakes, usage.memory(process))
 
 
 def table(runs: Sequence[Run]) -> str:
@@ -97,8 +90,7 @@ def measure(way: Way, count: int, recording: Path) -> Outcome:
 
         def play(*more: str) -> tuple[proc.Process, str]:
             port = str(next(ports))
-            argv = [str(paths.player()), "--tls-port", port, "--tls-cert", str(made.certificate), "--tls-key", str(made.key),
-                    "--tls-ca", str(made.ca), "--pace", "recorded", *more, str(recording)]
+            argv = [str(paths.player()), *made.of_player(port), "--pace", "recorded", *more, str(recording)]
             return open_.enter_context(proc.Process("player", argv, where, way.environment())), port
 
         players, clients = [play() for _ in range(count)], []
@@ -113,7 +105,7 @@ def measure(way: Way, count: int, recording: Path) -> Outcome:
         for client in clients:
             _until(client, "connected")
         _until(probing, "listening")
-        argv = [str(paths.client()), "--host", target.HOST, "--tls-port", its_port, "--ca", str(made.ca)]
+        argv = [str(paths.client()), "--host", target.HOST, *made.of_client(its_port)]
         seeing = open_.enter_context(proc.Process("client", argv, where))
         _until(seeing, "connected")
         folders = [Path(f"/proc/{player.pid}") for player, _ in players]

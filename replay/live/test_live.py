@@ -21,6 +21,7 @@ from bench.lab import links
 from bench.measure.steal import StealTime
 from bench.measure.validity import STOLEN_LIMIT
 from bench.runs import store
+from bench.runs.libraries import Library
 from bench.runs.runner import Outcome
 from bench.runs.store import Case, Run, Store
 from guest import qemu
@@ -317,8 +318,8 @@ def test_a_page_of_several_libraries_says_so_in_each_row() -> None:
     assert [line.strip("| ").rpartition(" | ")[2].strip() for line in in_short.splitlines() if line.startswith("| text-std")] == ["aaa", "commit c0ffee"]
 
 
-def test_a_library_of_another_directory_has_its_name_before_it_is_loaded() -> None:
-    assert [ways.title(name, Path("/x/DIR")) for name in ("stock", "vnc", "novnc", "html5-stock", "html5", "flow")] == [
+def test_a_library_of_another_directory_has_its_name() -> None:
+    assert [ways.title(name, Library("/x/DIR", Path("/x/DIR"), True)) for name in ("stock", "vnc", "novnc", "html5-stock", "html5", "flow")] == [
         "stock", "vnc", "novnc", "html5-stock", "html5 (DIR)", "flow (DIR)"]
     assert ways.title("flow:catchup=off") == "flow:catchup=off" and not ways.of_tree("flow (DIR)")
 

@@ -128,8 +128,7 @@ def _event(process: proc.Process, name: str, seconds: float) -> proc.Event:
 @contextlib.contextmanager
 def drain(lab: Lab, folder: Path, width: int, height: int, *options: str) -> Iterator[Drain]:
     log = folder / "screen"
-    where = ["--port", str(lab.ports[0])] if lab.link.unix else \
-        ["--tls-port", str(lab.ports[1]), "--ca", str(certs.kept(lab.server_address).ca)]
+    where = ["--port", str(lab.ports[0])] if lab.link.unix else certs.kept(lab.server_address).of_client(lab.ports[1])
     argv = [str(paths.client()), "--host", lab.server_address, *where, "--no-end", "--control", "--idle", "3600", "--screen", str(log),
             *options]
     with proc.Process("spice-drain", argv, lab.client) as process:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from bench.common.errors import BenchError
 from bench.runs import libraries, modes
+from bench.runs.libraries import Library
 from guest import qemu
 
 VNC = "vnc"
@@ -19,7 +19,7 @@ BROWSERS = {"html5-stock": ("spice-html5", modes.STOCK), "html5": ("spice-html5"
 @dataclass(frozen=True)
 class Way:
     name: str                           # name in tables
-    library: libraries.Library | None   # None: VNC
+    library: Library | None   # None: VNC
     mode: str = ""                      # value of SPICE_STREAM; "" for a library without modes
     page: str = ""                      # the client in the browser, if any
     several: bool = False               # clients at once
@@ -39,9 +39,9 @@ def _shows(name: str) -> str:
     return BROWSERS.get(name, ("", name))[1]
 
 
-def title(name: str, folder: Path | None = None) -> str:
-    """The name in tables; a library of another directory is named there."""
-    return name if folder is None or _shows(name) in (VNC, modes.STOCK) else modes.row(folder.name, name)
+def title(name: str, given: Library | None = None) -> str:
+    """The name in tables; another library than this tree's is named there."""
+    return name if given is None or _shows(name) in (VNC, modes.STOCK) else modes.row(given.short, name)
 
 
 def of_tree(title: str) -> bool:
@@ -49,9 +49,9 @@ def of_tree(title: str) -> bool:
     return " (" not in title and _shows(title) not in (VNC, modes.STOCK)
 
 
-def titled(titles: Iterable[str], folder: Path | None) -> dict[str, Way]:
+def titled(titles: Iterable[str], given: Library | None) -> dict[str, Way]:
     """The ways with these names in tables."""
-    return {title: find(title.partition(" (")[0], folder) for title in dict.fromkeys(titles)}
+    return {title: find(title.partition(" (")[0], given) for title in dict.fromkeys(titles)}
 
 
 def check(name: str) -> None:
@@ -63,17 +63,12 @@ def check(name: str) -> None:
     modes.check(name)
 
 
-def find(name: str, folder: Path | None = None) -> Way:
-    """`folder` has the library of every mode except stock; without it, the tree's is used."""
+def find(name: str, given: Library | None = None) -> Way:
+    """`given`: the library of every mode except stock, instead of the tree's."""
     if name in BROWSERS:
         page, shown = BROWSERS[name]
-        return replace(find(shown, folder), name=title(name, folder), page=page)
+        return replace(find(shown, given), name=title(name, given), page=page)
     if name == VNC:
         return Way(VNC, None)
     check(name)
-    if name == modes.STOCK:
-        return Way(name, libraries.find(libraries.STOCK))
-    library = libraries.find(str(folder) if folder else libraries.PATCHED)
-    if not library.patched:
-        raise BenchError(f"library {library.name} is not patched, so it has no mode '{name}'", 2)
-    return Way(title(name, folder), library, modes.stream_value(name))
+    return Way(title(name, given), libraries.of_mode(name, given), modes.stream_value(name))

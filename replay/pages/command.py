@@ -38,7 +38,6 @@ _RUNS, _PACKED = "compare.json", "compare.json.xz"
 _PAGE = "compare.md"
 _WRITTEN = (_PAGE, "compare.csv")
 _INTERRUPTED = (130, -signal.SIGINT, -signal.SIGTERM)    # exit statuses
-_SHOWN = 12     # shown digits of a hash
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -79,12 +78,6 @@ def made(part: Part, output: Path) -> dict[str, Any] | None:
     return results.load(plain) if plain.is_file() else Stored(output).result(part.where)
 
 
-def _library(found: dict[str, Any]) -> str | None:
-    """The hash of patches/ and server/."""
-    library: str | None = found["environment"].get("library_tree")
-    return library
-
-
 def _is_done(part: Part, output: Path, repeat: int | None) -> bool:
     """Whether all rows have enough runs that count."""
     found = made(part, output)
@@ -95,7 +88,7 @@ def _is_done(part: Part, output: Path, repeat: int | None) -> bool:
 def _is_of_now(part: Part, found: dict[str, Any]) -> bool:
     """Whether it was measured with this library and the part's present command."""
     asked = shlex.split(part.arguments)
-    return _library(found) == environment.library_tree() and found["command"][2:2 + len(asked)] == asked
+    return results.library(found) == environment.library_tree() and found["command"][2:2 + len(asked)] == asked
 
 
 def _run(argv: list[str], **more: Any) -> subprocess.CompletedProcess[str]:
@@ -138,10 +131,10 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     """Returns whether every row has runs that count. Raises BenchError if interrupted, as all later parts would be."""
     folder = output / part.where
     if part.kind == RELEASES:
-        done = _run(["recordings.releases"], stdout=subprocess.PIPE)
+        done = _run(["pages.releases"], stdout=subprocess.PIPE)
         if done.stdout:
             atomic.write_text(output / _RELEASES, "# Every recording on every release\n\n"
-                               f"Library {_short(environment.library_tree())}.\n\n{done.stdout}")
+                               f"Library {environment.library()}.\n\n{done.stdout}")
         return done.returncode == 0
     argv = command(part, output, repeat)
     before = made(part, output)
@@ -160,8 +153,8 @@ def _make(part: Part, output: Path, repeat: int | None) -> bool:
     return status == 0
 
 
-def _short(digest: str | None) -> str:
-    return (digest or "unknown")[:_SHOWN]
+def _named(found: dict[str, Any]) -> str:
+    return environment.named(results.library(found))
 
 
 def index(output: Path) -> str:
@@ -172,9 +165,9 @@ def index(output: Path) -> str:
         ("page", lambda each: f"[{each[0].where}]({each[0].folder}/{_PAGE})"), ("question", lambda each: each[0].question),
         ("n", lambda each: str(each[1]["plan"]["repeats"])),
         ("duration", lambda each: duration(each[1]["seconds"]) if each[1].get("seconds") else table.UNKNOWN),
-        ("library", lambda each: _short(_library(each[1])))), left=2) if found else None
+        ("library", lambda each: _named(each[1]))), left=2) if found else None
     return page.fill(
-        "pages/index.md.j2", libraries=list(dict.fromkeys(_short(_library(there)) for _, there in found)), pages=pages,
+        "pages/index.md.j2", libraries=list(dict.fromkeys(_named(there) for _, there in found)), pages=pages,
         there={name: (output / name).is_file() for name in (_NOTES, _SESSIONS, _RELEASES)}, posted=POSTED, legend=publish.whole_legend(),
         one_table=report.one_table([result for where in TABLE if (result := Stored(output).result(where))]))
 
@@ -246,8 +239,7 @@ def _foretold(part: Part, output: Path, repeat: int | None) -> tuple[int, float]
 
 def foretell(parts: Sequence[Part], output: Path, repeat: int | None) -> list[str]:
     """One line per part with its estimated duration, and the total."""
-    if paths.build_is_ours():
-        setup.setup()
+    setup.current()
     told, runs, seconds, uncounted = [], 0, 0.0, []
     for part in parts:
         if _is_done(part, output, repeat):

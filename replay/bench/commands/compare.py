@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import argparse
-import hashlib
 import itertools
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -42,8 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def prepare(asked: request.Request) -> request.Request:
     """Brings the build up to date, as the user, before a user namespace is entered; returns the request with what the
     recordings themselves say."""
-    if paths.build_is_ours() and not privileges.inside():
-        setup.setup()
+    if not privileges.inside():
+        setup.current()
     for program in (paths.player, paths.client):
         program()
     for name in asked.libraries or []:
@@ -65,19 +63,18 @@ def _document(asked: request.Request, cells: Sequence[RunSpec]) -> dict[str, Any
     return results.document(described, ["./run", *sys.argv[1:]], plan)
 
 
-def _fingerprint(result: dict[str, Any]) -> str:
-    """Identifies a comparison: plan, recordings, libraries, programs and machine, without the number of repeats. --jobs is left
-    out too, as each run records it."""
+def _identity(result: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of a comparison: plan, recordings, libraries, programs and machine, without the number of repeats. --jobs is left out too, as each
+    run records it."""
     plan = {name: value for name, value in result["plan"].items() if name not in ("jobs", "repeats")}
-    what = [plan, environment.machine(result["environment"])]
-    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+    return plan, environment.machine(result["environment"])
 
 
 def _goes_on(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
     """Whether the comparison found is a part of the wanted one: interrupted, or complete with fewer repeats. The first runs of
     one that needed no warm-up are not comparable with later ones."""
     before, now = found["plan"]["repeats"], wanted["plan"]["repeats"]
-    return _fingerprint(found) == _fingerprint(wanted) and (
+    return _identity(found) == _identity(wanted) and (
         before == now and not found["complete"] or before < now and bool(found["warm_ups"]))
 
 
@@ -94,7 +91,7 @@ def resumed(result: dict[str, Any], file: Path, progress_note: list[str]) -> dic
         found["command"] = result["command"]
         found["complete"] = False
         return found
-    if not found["complete"] or _fingerprint(found) != _fingerprint(result):
+    if not found["complete"] or _identity(found) != _identity(result):
         aside = _unused(file)
         file.rename(aside)
         progress_note.append(f"another comparison, which was in {file}, is now in {aside}")

@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--jobs", metavar="N", type=int, default=1, help="number of runs at the same time, if they mostly wait for their link "
                      "(default %(default)s)")
     what.add_argument("--library", metavar="NAME", action="append",
-                      help="stock, patched, git:REVISION, or a directory with libspice-server.so.1; twice: for ./run diff to compare")
+                      help="stock, patched (also stock@0.16.0), git:REVISION, or a directory with its .so.1; twice: for ./run diff to compare")
     what.add_argument("--with", metavar="LIST", dest="conditions", default="",
                       help="conditions, such as tls=1.2,beside-download; see below")
     parser.epilog = _epilog()
@@ -133,7 +133,7 @@ def rows(request: Request) -> list[tuple[libraries.Library, str]]:
     there `stock` means the unpatched build."""
     names = request.modes
     if request.libraries is None:
-        return [(libraries.find(libraries.STOCK if name == modes.STOCK else libraries.PATCHED), name) for name in names]
+        return [(libraries.of_mode(name), name) for name in names]
     found: list[tuple[libraries.Library, str]] = []
     for wanted in dict.fromkeys(request.libraries):
         library = libraries.find(wanted)

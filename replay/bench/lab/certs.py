@@ -25,6 +25,14 @@ class Certificates:
     key: Path
     openssl_conf: Path
 
+    def of_player(self, port: int | str) -> list[str]:
+        """Options of spice-player: it listens with them."""
+        return ["--tls-port", str(port), "--tls-cert", str(self.certificate), "--tls-key", str(self.key), "--tls-ca", str(self.ca)]
+
+    def of_client(self, port: int | str) -> list[str]:
+        """Options of spice-drain: it accepts no other server."""
+        return ["--tls-port", str(port), "--ca", str(self.ca)]
+
 
 def _configuration(version: str) -> str:
     protocol = f"TLSv{version}"

@@ -107,8 +107,8 @@ def cpu(stored: Stored) -> str:
 def distances(stored: Stored) -> str:
     """linux-desktop, direct and through a relay, as far as measured with the library of the first page: rows and columns without a figure
     are left out."""
-    def library(where: str) -> Any:
-        return (stored.result(where) or {"environment": {}})["environment"].get("library_tree")
+    def library(where: str) -> str | None:
+        return results.library(stored.result(where))
 
     def values(where: str, link: str, metric: str, mode: str) -> Sequence[float]:
         through = _RELAYED.get(where, where) if link.endswith(links.RELAY) else where

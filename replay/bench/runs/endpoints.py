@@ -15,7 +15,7 @@ from typing import Any
 from bench.common import paths, proc
 from bench.lab.certs import Certificates
 from bench.lab.lab import Lab
-from bench.runs import expected, modes
+from bench.runs import expected
 from bench.runs.runspec import RunSpec
 
 _START_LIMIT = 60.0         # seconds until the player listens: it first reads the recording, perhaps beside other runs
@@ -31,11 +31,7 @@ def _limit(spec: RunSpec) -> float:
 
 def _player_command(spec: RunSpec, where: Lab, keys: Certificates | None, recording: Path, at_probes: bool) -> list[str]:
     argv = [str(paths.player()), "--address", where.listens_at, "--pace", spec.pace]
-    if keys is None:
-        argv += ["--port", str(where.ports[0])]
-    else:
-        argv += ["--tls-port", str(where.ports[1]), "--tls-cert", str(keys.certificate), "--tls-key", str(keys.key),
-                 "--tls-ca", str(keys.ca)]
+    argv += keys.of_player(where.ports[1]) if keys else ["--port", str(where.ports[0])]
     if spec.probe_every:
         argv += ["--probe-every", str(spec.probe_every), *(["--keep-probes"] if at_probes else [])]
     if spec.pause_at:
@@ -50,11 +46,7 @@ def _client_command(spec: RunSpec, where: Lab, keys: Certificates | None, screen
         argv += ["--slow", str(spec.slow_client)]
     if spec.channels:
         argv.append("--channels")
-    if keys is None:
-        argv += ["--port", str(where.ports[0])]
-    else:
-        argv += ["--tls-port", str(where.ports[1]), "--ca", str(keys.ca)]
-    return argv
+    return argv + (keys.of_client(where.ports[1]) if keys else ["--port", str(where.ports[0])])
 
 
 def _environment(keys: Certificates | None, folder: Path) -> dict[str, str]:
@@ -84,7 +76,7 @@ def _player_environment(spec: RunSpec, env: dict[str, str], folder: Path) -> dic
     env = {**env, "LD_LIBRARY_PATH": str(spec.library.directory)}
     if spec.keep is not None:
         env["SPICE_STREAM_TRACE"] = str(trace_file(folder))
-    if spec.mode != modes.STOCK:
+    if spec.stream:
         env["SPICE_STREAM"] = spec.stream
     return env
 

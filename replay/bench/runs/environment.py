@@ -81,7 +81,12 @@ def library_tree() -> str:
 
 def library() -> str:
     """The name of the state of this tree's library, in runs and on pages."""
-    return library_tree()[:12]
+    return named(library_tree())
+
+
+def named(tree: str | None) -> str:
+    """The same of a hash; of an old result it may be unknown."""
+    return (tree or "unknown")[:12]
 
 
 def short() -> dict[str, Any]:

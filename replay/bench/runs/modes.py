@@ -62,8 +62,9 @@ def base(name: str) -> Mode:
 
 
 def stream_value(name: str) -> str:
-    """The value of SPICE_STREAM for a mode of the command line: gather:threshold=64 -> gather,threshold=64."""
-    return name.replace(":", ",")
+    """The value of SPICE_STREAM for a mode of the command line: gather:threshold=64 -> gather,threshold=64. Empty for stock, which has no
+    modes."""
+    return "" if name == STOCK else name.replace(":", ",")
 
 
 def catches_up(name: str) -> bool:

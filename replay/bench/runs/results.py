@@ -67,6 +67,12 @@ def case(run: dict[str, Any]) -> Case:
                 tuple((name, run[name]) for name in ("pace", "transport")), run["repeat"])
 
 
+def library(result: dict[str, Any] | None) -> str | None:
+    """The hash of what this tree's library was made from; an old result may lack it."""
+    tree: str | None = (result or {"environment": {}})["environment"].get("library_tree")
+    return tree
+
+
 def empty_cells(result: dict[str, Any]) -> list[str]:
     """The planned cells without a run that counts."""
     counted = {case(run).row for run in result["runs"] if run["valid"]}

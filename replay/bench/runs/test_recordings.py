@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 from collections import namedtuple
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -133,3 +134,13 @@ def test_libraries(fake_tree: Path) -> None:
     for wrong in ("/nowhere", str(fake_tree), str(fake_tree / "empty")):
         with pytest.raises(BenchError, match="library"):
             libraries.find(wrong)
+    with pytest.raises(BenchError, match="unknown release 0.1: choose one of 0.15.1, "):
+        libraries.find("stock@0.1")
+
+
+def test_the_library_of_a_mode(fake_tree: Path) -> None:
+    assert [libraries.of_mode(mode).name for mode in ("stock", "batch")] == ["stock", "patched"]
+    given = replace(libraries.find("patched"), name=str(fake_tree / "build"))
+    assert [libraries.of_mode(mode, given).short for mode in ("stock", "batch")] == ["stock", "build"]
+    with pytest.raises(BenchError, match="library stock is not patched, so it has no mode 'batch'"):
+        libraries.of_mode("batch", libraries.find("stock"))

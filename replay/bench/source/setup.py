@@ -23,6 +23,12 @@ def setup() -> None:
                            build=paths.build_dir() / "stock" / f"spice-{upstream.DEFAULT}")
 
 
+def current() -> None:
+    """The same for commands that measure: of a build directory that belongs to the tree."""
+    if paths.build_is_ours():
+        setup()
+
+
 def _build_project(build: Path, steps: Steps) -> None:
     """The whole project, with upstream as a subproject."""
     upstream.fetch(upstream.DEFAULT, steps)

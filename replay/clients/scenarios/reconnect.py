@@ -11,8 +11,5 @@ def run(world: World) -> str:
     for _ in range(3):
         world.must_flow(world.client(), 3)
         world.nobody()
-    client = world.client()
-    world.must_flow(client, 3)
-    if client.shows_pictures:
-        world.must_show(client, world.card())
+    world.last_shows()
     return "4 times"

@@ -14,8 +14,5 @@ def run(world: World) -> str:
         client.vanish()
         world.check_machine()
         world.nobody()
-    client = world.client()
-    world.must_flow(client, 3)
-    if client.shows_pictures:
-        world.must_show(client, world.card())
+    world.last_shows()
     return "3 times"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Plays every shipped recording with the stock and the patched library of every release, and compares the pictures.
 
-  python3 -m recordings.releases [NAME...]        the table, in Markdown; exit status 1 if a picture differs
+  python3 -m pages.releases [NAME...]        the table, in Markdown; exit status 1 if a picture differs
 
 Pictures are compared at the end, at the manifest's checkpoint and at three moments between. Those that the manifest
 lacks must equal the first library's. Missing libraries are built first.
@@ -16,7 +16,8 @@ from typing import Any
 from bench.common import commit, paths
 from bench.common.errors import BenchError
 from bench.common.steps import Steps
-from bench.source import bases, upstream
+from bench.runs import libraries
+from bench.source import upstream
 from recordings import manifest
 from recordings.play import WITHOUT_STREAMS, Played, play
 
@@ -29,34 +30,10 @@ Entry = dict[str, Any]
 Shown = dict[int, str] | str         # command -> picture, or why there are none
 
 
-def _home(version: str, kind: str) -> Path:
-    return paths.cache_dir() / "bases" / f"{version}-{kind}"
-
-
-def stock(version: str, steps: Steps) -> bases.Base:
-    """0.15.1 lacks a script that its meson.build names for `meson dist`, and without it nothing is configured."""
-    source = _home(version, "stock") / "source"
-    upstream.fetch(version, steps)
-    upstream.make_tree(version, source, ())
-    script = source / "build-aux" / "meson-dist"
-    if not script.exists():
-        script.write_text("#!/bin/sh\n")
-        script.chmod(0o755)
-    return bases.prepare_base(version, steps, patched=False, tests=False)
-
-
-def patched(version: str, steps: Steps) -> bases.Base:
-    """Beside the build of ./run test, which has the tests, too."""
-    return bases.prepare_base(version, steps, tests=False, build=_home(version, "patched") / "library")
-
-
-def libraries(steps: Steps) -> dict[str, Path]:
+def built() -> dict[str, Path]:
     """Name -> folder of the library, newest releases last."""
-    found = {}
-    for version in upstream.RELEASES:
-        found[f"{version} stock"] = stock(version, steps).library
-        found[f"{version} patched"] = patched(version, steps).library
-    return found
+    return {f"{version} {kind}": libraries.find(f"{kind}@{version}").directory
+            for version in upstream.RELEASES for kind in (libraries.STOCK, libraries.PATCHED)}
 
 
 def moments(entry: Entry) -> tuple[int, ...]:
@@ -98,7 +75,7 @@ def rows(entry: Entry, seen: dict[str, Shown]) -> tuple[list[str], int]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="recordings.releases", description="Every recording with every release's library.")
+    parser = argparse.ArgumentParser(prog="pages.releases", description="Every recording with every release's library.")
     parser.add_argument("names", nargs="*", metavar="NAME")
     chosen = parser.parse_args(arguments)
     entries = [entry for entry in manifest.load() if not chosen.names or entry["name"] in chosen.names]
@@ -107,14 +84,14 @@ def main(arguments: list[str] | None = None) -> int:
     steps = Steps(paths.build_dir() / "releases.log")
     wrong = 0
     try:
-        built = libraries(steps)
+        found = built()
         state = commit.state()
         print(f"Commit {state['commit'] or 'unknown'}{', with changes' if state['dirty'] else ''}. Pictures are named by their hash; those that the "
               "manifest of the recordings lacks must equal the first library's.\n")
-        print(f"| recording | after command | picture | known from | {' | '.join(built)} |\n|{'---|' * (4 + len(built))}")
+        print(f"| recording | after command | picture | known from | {' | '.join(found)} |\n|{'---|' * (4 + len(found))}")
         for number, entry in enumerate(entries, 1):
             seen: dict[str, Shown] = {}
-            for name, library in built.items():
+            for name, library in found.items():
                 steps.say(f"[{number}/{len(entries)}] {entry['name']}, {name}")
                 played = play(manifest.FOLDER / entry["file"], library=library, seconds=SECONDS, options=WITHOUT_STREAMS,
                               pause_at=moments(entry))
@@ -126,9 +103,9 @@ def main(arguments: list[str] | None = None) -> int:
             print("\n".join(lines), flush=True)
             wrong += more
     except BenchError as error:
-        print(f"recordings.releases: {error}", file=sys.stderr)
+        print(f"pages.releases: {error}", file=sys.stderr)
         return error.status
-    print(f"\n{len(entries)} recordings x {len(built)} libraries, {wrong} pictures differ.")
+    print(f"\n{len(entries)} recordings x {len(found)} libraries, {wrong} pictures differ.")
     return 1 if wrong else 0
 
 

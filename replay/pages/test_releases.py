@@ -3,9 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from bench.common import paths
 from bench.common.steps import Steps
+from bench.runs import libraries
 from bench.source import bases, upstream
-from recordings import manifest, releases
+from pages import releases
+from recordings import manifest
 from recordings.play import Played
 
 ENTRY = {"name": "some", "commands": 80, "picture_sha256": "aa", "checkpoint": {"command": 50, "sha256": "bb"}}
@@ -58,11 +61,17 @@ def test_what_did_not_play_is_told() -> None:
 def test_every_release_is_meant_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def prepare(version: str, steps: Steps, patched: bool = True, build: Path | None = None, tests: bool = True) -> bases.Base:
         assert not tests
-        return bases.Base(version, patched, tmp_path, build or tmp_path / version)
+        made = bases.Base(version, patched, tmp_path, build or tmp_path / version)
+        made.library.mkdir(parents=True)
+        (made.library / paths.LIBRARY_FILE).write_bytes(b"SPICE_STREAM\0" if patched else b"stock")
+        return made
 
     monkeypatch.setattr(bases, "prepare_base", prepare)
     monkeypatch.setattr(upstream, "fetch", lambda version, steps: None)
     monkeypatch.setattr(upstream, "make_tree", lambda version, target, patched: (target / "build-aux").mkdir(parents=True))
     monkeypatch.setenv("SPICE_BENCH_CACHE", str(tmp_path))
-    names = list(releases.libraries(Steps(tmp_path / "log")))
-    assert names == [f"{version} {kind}" for version in ("0.15.1", "0.15.2", "0.16.0") for kind in ("stock", "patched")]
+    found = releases.built()
+    assert list(found) == [f"{version} {kind}" for version in ("0.15.1", "0.15.2", "0.16.0") for kind in ("stock", "patched")]
+    assert len(set(found.values())) == len(found)
+    assert libraries._knows_modes(found["0.16.0 patched"] / paths.LIBRARY_FILE)
+    assert not libraries._knows_modes(found["0.16.0 stock"] / paths.LIBRARY_FILE)
