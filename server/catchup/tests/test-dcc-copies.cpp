@@ -111,24 +111,41 @@ static void drawn_after_a_copy()
     g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, 0);
 }
 
-/* The same, and another copy, of what waits: that is kept, until what it reads becomes damage. */
-static void copied_from_what_waits()
+enum { WAITS, IS_DROPPED, OTHER_IS_DROPPED };
+
+/* The same, and another copy, of what waits: that is kept, until what it reads becomes damage, as
+ * when drawings of a surface without damage fill the pipe. What is dropped on another surface does
+ * not matter. */
+static void copied_from_what_waits(gconstpointer data)
 {
-    const Box corner = { TEST_QXL_WIDTH - 5, TEST_QXL_HEIGHT - 5, 5, 5 };
+    const int what = GPOINTER_TO_INT(data);
+    const Box box = { 30, 30, 5, 5 };
     Guest guest;
     Client client(guest.device.server);
 
     guest.create(1);
     guest.create(2);
+    guest.create(3);
     guest.device.run();
     g_assert_true(client.comes_to_show(guest.pictures));
 
     guest.fall_behind(2, 1, { 0, 0, 20, 2 });
-    guest.fill(0, corner, 0x123456, false);
+    guest.fill(what == OTHER_IS_DROPPED ? 3 : 0, box, 0x123456, false);
     guest.copy(0, { 10, 10, SIDE / 2, SIDE / 2 }, 1, 0, 0);
-    guest.copy_bits(0, { 0, 40, 5, 5 }, corner.left, corner.top);
+    guest.copy_bits(0, { 0, 40, 5, 5 }, box.left, box.top);
+    if (what != WAITS) {
+        for (int i = 0; i < MAX_PIPE_SIZE; ++i) {
+            guest.fill(3, { i % 10, 0, 10, 2 }, 1 + i, true);
+        }
+        guest.fill(0, { 30, 0, 5, 5 }, 0x654321, false);
+    }
     guest.device.run();
+    client.received.clear();
     g_assert_true(client.reads_until([&] { return client.pictures[0].shows(guest.pictures[0]); }));
+    if (what != WAITS) {
+        g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==,
+                         what == OTHER_IS_DROPPED);
+    }
 }
 
 /* spice-html5 draws JPEG when the browser has decoded it, and meanwhile goes on: a copy would
@@ -319,7 +336,12 @@ int main(int argc, char *argv[])
                          scrolled_meanwhile);
     g_test_add_func("/server/dcc-copies/copies-now-and-then", copies_now_and_then);
     g_test_add_func("/server/dcc-copies/drawn-after-a-copy", drawn_after_a_copy);
-    g_test_add_func("/server/dcc-copies/copied-from-what-waits", copied_from_what_waits);
+    g_test_add_data_func("/server/dcc-copies/copied-from-what-waits", GINT_TO_POINTER(WAITS),
+                         copied_from_what_waits);
+    g_test_add_data_func("/server/dcc-copies/copied-from-what-is-dropped",
+                         GINT_TO_POINTER(IS_DROPPED), copied_from_what_waits);
+    g_test_add_data_func("/server/dcc-copies/copied-beside-what-is-dropped",
+                         GINT_TO_POINTER(OTHER_IS_DROPPED), copied_from_what_waits);
 
     g_test_add_data_func("/server/dcc-copies/copied-from-jpeg", GUINT_TO_POINTER(CANVAS),
                          copied_from_jpeg);
