@@ -148,6 +148,25 @@ static void copied_from_what_waits(gconstpointer data)
     }
 }
 
+/* Copies on other surfaces are not kept: the damage would not move with them. */
+static void copied_off_screen()
+{
+    Guest guest;
+    Client client(guest.device.server);
+
+    guest.create(1);
+    guest.create(2);
+    guest.device.run();
+    g_assert_true(client.comes_to_show(guest.pictures));
+
+    guest.fall_behind(2, 1, { 0, 0, 20, 10 });
+    guest.copy_bits(1, { 10, 20, 10, 10 }, 0, 0);
+    guest.device.run();
+    client.received.clear();
+    g_assert_true(client.reads_until([&] { return client.pictures[1].shows(guest.pictures[1]); }));
+    g_assert_cmpuint(client.received[SPICE_MSG_DISPLAY_COPY_BITS], ==, 0);
+}
+
 /* spice-html5 draws JPEG when the browser has decoded it, and meanwhile goes on: a copy would
  * copy what was there before. It gets current pixels instead; copies from elsewhere it gets as
  * any client. */
@@ -342,6 +361,7 @@ int main(int argc, char *argv[])
                          GINT_TO_POINTER(IS_DROPPED), copied_from_what_waits);
     g_test_add_data_func("/server/dcc-copies/copied-beside-what-is-dropped",
                          GINT_TO_POINTER(OTHER_IS_DROPPED), copied_from_what_waits);
+    g_test_add_func("/server/dcc-copies/copied-off-screen", copied_off_screen);
 
     g_test_add_data_func("/server/dcc-copies/copied-from-jpeg", GUINT_TO_POINTER(CANVAS),
                          copied_from_jpeg);
