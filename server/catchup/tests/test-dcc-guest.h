@@ -136,22 +136,6 @@ struct Guest
         device.push(QXL_CMD_DRAW, drawable);
     }
 
-    /* Noise, drawn transparent, though no pixel has the colour that is left out. */
-    void stamp(const Box &box)
-    {
-        QXLDrawable *const drawable = make_photo(box, 0, 1, {}, 1 << 24);
-        const QXLCopy photo = drawable->u.copy;
-
-        drawable->type = QXL_DRAW_TRANSPARENT;
-        drawable->effect = QXL_EFFECT_BLEND;
-        drawable->u.transparent = {};
-        drawable->u.transparent.src_bitmap = photo.src_bitmap;
-        drawable->u.transparent.src_area = photo.src_area;
-        drawable->u.transparent.src_color = UINT32_MAX;
-        drawable->u.transparent.true_color = UINT32_MAX;
-        device.push(QXL_CMD_DRAW, drawable);
-    }
-
     /* What is below is combined with noise, or inverted. */
     void combine(const Box &box, bool is_inverted)
     {

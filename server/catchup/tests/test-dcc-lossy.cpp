@@ -258,12 +258,35 @@ static void exact_below(gconstpointer data)
     g_assert_true(client.reads_until([&] { return client.pictures[0].num_lossy() == 0; }));
 }
 
+namespace {
+
+struct StampGuest: public Guest
+{
+    /* Noise, drawn transparent, though no pixel has the colour that is left out. */
+    void stamp(const Box &box)
+    {
+        QXLDrawable *const drawable = make_photo(box, 0, 1, {}, 1 << 24);
+        const QXLCopy photo = drawable->u.copy;
+
+        drawable->type = QXL_DRAW_TRANSPARENT;
+        drawable->effect = QXL_EFFECT_BLEND;
+        drawable->u.transparent = {};
+        drawable->u.transparent.src_bitmap = photo.src_bitmap;
+        drawable->u.transparent.src_area = photo.src_area;
+        drawable->u.transparent.src_color = UINT32_MAX;
+        drawable->u.transparent.true_color = UINT32_MAX;
+        device.push(QXL_CMD_DRAW, drawable);
+    }
+};
+
+} // namespace
+
 /* Upstream sends exactly what is drawn over a photo. A client that is behind gets both in one image
  * with losses. */
 static void exact_over_a_photo()
 {
     const Box box = { 8, 8, 16, 8 };
-    Guest guest;
+    StampGuest guest;
 
     spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
     spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
