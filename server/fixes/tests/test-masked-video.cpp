@@ -12,7 +12,7 @@
 enum {
     SIDE = 16, MASK_STRIDE = 4,
     /* more than a video needs, and fewer than the server sends without an answer */
-    COPIES = 25,
+    COPIES = 22,
 };
 
 static void masked_copies()
