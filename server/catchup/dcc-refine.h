@@ -41,7 +41,8 @@ public:
     void drawn(Drawable *drawable);
 
     /* @drawable becomes damage, so what it leaves of the area is sent with it in one image, which may
-     * have losses where upstream sends it exactly. */
+     * have losses where upstream sends it exactly. Where something lossy was drawn over it before it
+     * was dropped, more is resent than upstream has exactly. */
     void dropped(Drawable *drawable);
 
     /* The display stage has replaced @drawable, which the guest has drawn on the screen, and has

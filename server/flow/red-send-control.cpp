@@ -242,10 +242,12 @@ void RedSendControl::set_sync_flush(bool init_sync_flush)
 void RedSendControl::expect_path(uint64_t rate, uint32_t delay)
 {
     if (flow) {
-        flow->expect(rate, delay);
-        red_stream_set_path(stream, 0, delay);
         /* the main channel gives whole milliseconds, rounded down */
-        ping_answered(delay + 999);
+        const uint32_t longest = delay + 999;
+
+        flow->expect(rate, longest);
+        red_stream_set_path(stream, 0, delay);
+        ping_answered(longest);
     }
 }
 

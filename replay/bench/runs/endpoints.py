@@ -86,7 +86,8 @@ class Endpoints:
 
     def __init__(self, spec: RunSpec, where: Lab, folder: Path, keys: Certificates | None,
                  recording: Path, at_probes: bool | None = None, pictures: Path | None = None) -> None:
-        """pictures: what the client has to show before the session goes on. at_probes: whether what is to be seen is logged at each probe or when it changes; None: it is not."""
+        """pictures: what the client has to show before the session goes on. at_probes: whether what is to be seen is logged at each probe
+        or when it changes; None: it is not."""
         self.done: dict[str, dict[str, Any]] = {}
         self.pauses: list[dict[str, Any]] = []
         self.shown: list[dict[str, Any]] = []   # at the user's pace: the client's answer for each burst

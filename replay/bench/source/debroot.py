@@ -60,7 +60,10 @@ def _kept(archives: Path) -> list[str]:
 
 def entered(root: Path, folder: str, argv: Sequence[str], *, archives: Path | None = None, network: bool = True) -> list[str]:
     """The command line that runs argv in a folder of the root. All its processes end with it."""
-    return [*(() if network else mesontest.own_loopback()), "unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child",
+    apart = () if network else mesontest.own_loopback()
+    if not network and not apart:
+        raise BenchError("building in a root needs a network namespace: install iproute2, and allow unshare --net")
+    return [*apart, "unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "--kill-child",
             "sh", str(ENTER), str(root), str(archives or ""), folder, *argv]
 
 

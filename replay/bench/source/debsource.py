@@ -151,6 +151,10 @@ class Mirror:
         with contextlib.suppress(BenchError):
             self._steps.run(f"downloading {package} {version}",
                             [_APT_HELPER, "download-file", f"{self._source.uri.rstrip('/')}/{name}", target], quiet=True)
+            if target.is_symlink():     # into a mirror that is a folder
+                content = target.read_bytes()
+                target.unlink()
+                target.write_bytes(content)
             return True
         return False
 

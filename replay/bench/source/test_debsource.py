@@ -95,6 +95,7 @@ def test_the_tarball_is_in_the_mirrors_pool(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(debsource, "machine_sources", lambda: debsource.parse_list(f"deb [trusted=yes] file:{tmp_path}/mirror here main\n"))
     assert debsource.Mirror(tmp_path / "apt", Steps(tmp_path / "log")).tarball("thing", "1.0", "tar.xz", tmp_path / "target")
     assert (tmp_path / "target").read_text() == "1.0"
+    assert not (tmp_path / "target").is_symlink()       # what is written there must not change the mirror
 
 
 def test_a_failed_step_names_reason_and_log(tmp_path: Path) -> None:

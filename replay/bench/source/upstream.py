@@ -88,7 +88,7 @@ def _download(wanted: Release, target: Path) -> None:
         with urllib.request.urlopen(wanted.url, timeout=_TIMEOUT) as answer:
             target.write_bytes(answer.read())
     except OSError as error:
-        raise BenchError(f"spice {wanted.version}: no such source package on the mirror, and {wanted.url}: {getattr(error, 'reason', error)}; put "
+        raise BenchError(f"spice {wanted.version}: no such tarball on the mirror, and {wanted.url}: {getattr(error, 'reason', error)}; put "
                          f"{wanted.tarball.name} into {wanted.tarball.parent} by hand") from None
     if not _is(target, wanted.sha256):
         raise BenchError(f"spice {wanted.version}: {wanted.url} is not the known release (sha256 differs): try again, or from another network")

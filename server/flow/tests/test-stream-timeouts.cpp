@@ -80,7 +80,8 @@ public:
     /* Both send over the line of @other, which lives longer. */
     void share(Channel *other) { line_free = other->line_free; }
     /* The main channel has measured the path as it is. */
-    void expect() { flow.expect(path.rate(0), path.delay(0)); }
+    /* as by RedSendControl, from whole milliseconds */
+    void expect() { flow.expect(path.rate(0), path.delay(0) / 1000 * 1000 + 999); }
 
     /* relays, path and client; and the most since forget() */
     uint64_t bytes_in_network()
@@ -569,6 +570,7 @@ static void test_shared_line()
         { 1000 * kbit, 100000, small },
         { 1000 * kbit, 20000, small },
         { 20000 * kbit, 20000, large },
+        { 20000 * kbit, 500, large },
     };
 
     for (const auto &test : cases) {
