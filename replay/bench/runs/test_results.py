@@ -24,7 +24,7 @@ def test_each_run_is_a_line(tmp_path: Path) -> None:
 
 
 def test_nothing_has_been_measured_yet(tmp_path: Path) -> None:
-    result = {**samples.result(["stock"], repeats=1), "runs": []}
+    result = {**samples.result(["stock"], repeats=1), "complete": False, "runs": []}
     results.save(result, tmp_path / "compare.json")
     assert results.load(tmp_path / "compare.json") == result
 
