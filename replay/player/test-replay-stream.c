@@ -171,7 +171,7 @@ static void test_destruction_comes_after_what_is_in_flight(gconstpointer read_ah
         RECORDED_COMMAND, RECORDED_COMMAND, RECORDED_DESTROY_SURFACES, RECORDED_COMMAND,
     };
     GString *text = g_string_new(RECORDING_HEADER);
-    uint32_t first;
+    uint32_t first = 0;
     ReplayStream *played;
     ReplayItem item;
 
