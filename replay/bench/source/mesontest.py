@@ -27,7 +27,8 @@ _PROCESSES = 3 * (os.cpu_count() or 1)      # tests at a time: they mostly wait
 def own_loopback(*more: str) -> tuple[str, ...]:
     """A prefix that runs a command in a network namespace of its own, as upstream's tests listen on fixed ports, and with `more`
     options of unshare. Empty where that is not allowed; the tests may then collide with others."""
-    inside = ["unshare", *(["--user", "--map-root-user"] if os.geteuid() else []), "--net", *more, "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]
+    user = ["--user", "--map-root-user"] if os.geteuid() else []
+    inside = ["unshare", *user, "--net", *more, "sh", "-c", "ip link set lo up && exec \"$@\"", "sh"]
     if shutil.which("unshare") and subprocess.run([*inside, "true"], capture_output=True, check=False).returncode == 0:
         return tuple(inside)
     return ()

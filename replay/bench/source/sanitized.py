@@ -15,7 +15,7 @@ from bench.source import bases, newfiles, upstream
 # A test program is 50 MB with all that a debugger wants and relocations one by one, 25 without, and there are 100.
 SMALL = ["-Db_lundef=false", "-Ddebug=false",
          *(f"-D{language}_{kind}={flags}" for language in ("c", "cpp")
-           for kind, flags in (("args", "-g1 -D_GLIBCXX_ASSERTIONS" if language == "cpp" else "-g1"), ("link_args", "-Wl,-z,pack-relative-relocs")))]
+           for kind, flags in (("args", "-g1 -D_GLIBCXX_ASSERTIONS"), ("link_args", "-Wl,-z,pack-relative-relocs")))]
 FLAGS = ["-Db_sanitize=address,undefined", *SMALL]
 _OPTIONS = [*FLAGS, "-Doptimization=1", "-Dspice:statistics=true"]
 # GLib drops the table of its quarks when it grows, at 2048: with every plugin that a desktop has GStreamer comes to that, and the

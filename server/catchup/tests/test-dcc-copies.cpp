@@ -176,8 +176,7 @@ static void copied_from_jpeg(gconstpointer data)
     const Box photo = { 0, 0, 16, SIDE }, copy = { 20, 0, 16, SIDE };
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP, caps);
     client.read_for(500);
     guest.photo(photo);

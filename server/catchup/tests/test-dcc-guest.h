@@ -64,6 +64,13 @@ struct Guest
         g_rand_free(rand);
     }
 
+    /* What is like a photo is sent as JPEG, the rest as @exact. (With QUIC nothing is the rest.) */
+    void use_jpeg(SpiceImageCompression exact=SPICE_IMAGE_COMPRESSION_QUIC)
+    {
+        spice_server_set_image_compression(device.server, exact);
+        spice_server_set_jpeg_compression(device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    }
+
     void fill(uint32_t surface, const Box &box, uint32_t colour, bool is_xor)
     {
         QXLDrawable *drawable = draw(surface, box, QXL_DRAW_FILL,

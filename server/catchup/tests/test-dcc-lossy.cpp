@@ -17,8 +17,7 @@ static void lossy_beside_the_surface(gconstpointer data)
     GuardedScreen memory(width, height);
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     if (!surface) {
         spice_qxl_destroy_primary_surface(&guest.device.qxl, 0);
         guest.device.create_screen(width, height, memory.pixels);
@@ -45,8 +44,7 @@ static void lossy_surface_comes_again()
 {
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP);
     client.read_for(200);
     guest.create_blank(1);
@@ -94,8 +92,7 @@ static void exact_what_was_behind()
     const Box corner = { 0, 0, 8, 8 };
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP);
     fall_behind(&guest, &client);
     g_assert_true(client.reads_until([&] { return client.lossy_pixels >= 2 * screen; }));
@@ -116,8 +113,7 @@ static void exact_on_the_same_host()
     }
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_UNIX);
     fall_behind(&guest, &client);
     guest.photo(all);
@@ -135,8 +131,7 @@ static void exact_after_another_came()
     g_setenv("SPICE_DEBUG_ALLOW_MC", "1", TRUE);
     Guest guest;
     g_unsetenv("SPICE_DEBUG_ALLOW_MC");
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP, CANVAS);
     fall_behind(&guest, &client);
     g_assert_true(client.reads_until([&] { return client.lossy_pixels >= 2 * screen; }));
@@ -163,8 +158,7 @@ static void exact_on_a_new_screen()
     const Box left = { 0, 0, 20, TEST_QXL_HEIGHT }, right = { 30, 0, 20, TEST_QXL_HEIGHT };
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP);
     client.read_for(300);
     guest.photo(all);
@@ -206,8 +200,7 @@ static void lossy_as_upstream_where_simple(gconstpointer data)
             clip.push_back({ x, y, 1, 1 });
         }
     }
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP);
     fall_behind(&guest, &client);
     guest.photo(all, 0, 1, clip);
@@ -228,8 +221,7 @@ static void exact_where_small()
     enum { SMALL = 8 };
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP, CANVAS);
     fall_behind(&guest, &client);
     for (int y = 0; y < TEST_QXL_HEIGHT; y += SMALL) {
@@ -248,8 +240,7 @@ static void exact_below(gconstpointer data)
     const bool is_masked = GPOINTER_TO_INT(data);
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP, CANVAS);
     fall_behind(&guest, &client);
     guest.invisible_photo(all, is_masked);
@@ -288,8 +279,7 @@ static void exact_over_a_photo()
     const Box box = { 8, 8, 16, 8 };
     StampGuest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP, CANVAS);
     fall_behind(&guest, &client);
     guest.photo(all);
@@ -312,8 +302,7 @@ static void exact_when_combined(gconstpointer data)
     }
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_AUTO_LZ);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg(SPICE_IMAGE_COMPRESSION_AUTO_LZ);
     Client client(guest.device.server, TEST_TCP, CANVAS);
     client.read_for(300);
     guest.photo(all);
@@ -329,8 +318,7 @@ static void exact_beside_the_screen()
 {
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP);
     guest.create(1);
     guest.create(2);

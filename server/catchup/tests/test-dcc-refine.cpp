@@ -18,8 +18,7 @@ static void exact_once(bool is_asked_for)
     const int pixels = box.width * box.height;
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     /* to a Unix socket nothing is compressed */
     Client client(guest.device.server, TEST_TCP);
     client.read_for(500);
@@ -83,8 +82,7 @@ static void exact_beside_what_changes(gconstpointer data)
     const bool is_equal = GPOINTER_TO_INT(data) % 2;
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP);
     client.read_for(500);
     guest.photo(photo);
@@ -119,8 +117,7 @@ static void after_what_waits()
     }
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP, CANVAS);
     guest.create(1);
     guest.device.run();
@@ -151,8 +148,7 @@ static void exact_over_a_photo_that_waits()
 {
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP);
     client.read_for(500);
     guest.create(1);
@@ -180,8 +176,7 @@ static void copied_beside_a_photo()
     const Box left = { 0, 0, 20, SIDE };
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP, CANVAS);
     client.read_for(500);
     guest.photo(left);
@@ -205,8 +200,7 @@ static void drawn_over_a_photo(gconstpointer data)
     const Box box = { 8, 8, 16, 16 };
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_QUIC);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg();
     Client client(guest.device.server, TEST_TCP, caps);
     client.read_for(500);
     guest.photo({ 0, 0, SIDE, SIDE });
@@ -225,8 +219,7 @@ static void refreshed_over_a_photo(gconstpointer data)
     const Box box = { 0, 0, SIDE, SIDE }, rest = { SIDE, 0, 19, SIDE };
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_AUTO_LZ);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg(SPICE_IMAGE_COMPRESSION_AUTO_LZ);
     Client client(guest.device.server, TEST_TCP, caps);
     client.read_for(500);
     guest.create(1);
@@ -264,8 +257,7 @@ static void exact_after_a_video()
     const Box box = { 0, 0, 40, 40 };
     Guest guest;
 
-    spice_server_set_image_compression(guest.device.server, SPICE_IMAGE_COMPRESSION_AUTO_LZ);
-    spice_server_set_jpeg_compression(guest.device.server, SPICE_WAN_COMPRESSION_ALWAYS);
+    guest.use_jpeg(SPICE_IMAGE_COMPRESSION_AUTO_LZ);
     spice_server_set_streaming_video(guest.device.server, SPICE_STREAM_VIDEO_ALL);
     Client client(guest.device.server, TEST_TCP, CANVAS);
     client.read_for(500);

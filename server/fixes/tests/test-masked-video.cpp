@@ -23,7 +23,7 @@ static void masked_copies()
     const QXLRect box = { SIDE, SIDE, 2 * SIDE, 2 * SIDE };
     std::deque<TestFrame> copies;
     std::deque<QXLImage> masks;
-    TestFrame inversion(TestVideo::FIRST_ID, nullptr, box);
+    TestDrawing inversion(QXL_DRAW_INVERS, QXL_EFFECT_BLEND, box);
     unsigned num_videos = 0, num_copies = 0;
     TestDevice device;
 
@@ -44,9 +44,6 @@ static void masked_copies()
     }
     /* sent in a turn of its own */
     device.run();
-    inversion.drawable.type = QXL_DRAW_INVERS;
-    inversion.drawable.effect = QXL_EFFECT_BLEND;
-    inversion.drawable.u.invers = {};
     device.push(QXL_CMD_DRAW, &inversion.drawable);
     device.run();
     for (;;) {

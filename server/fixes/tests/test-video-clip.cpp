@@ -12,20 +12,6 @@
 
 enum { WIDTH = 32, HEIGHT = 24 };
 
-/* Draws something simple, on the screen. It stays where it is until it is released. */
-struct Drawing
-{
-    QXLDrawable drawable = {};
-
-    Drawing(uint8_t type, uint8_t effect, const QXLRect &box)
-    {
-        drawable.type = type;
-        drawable.effect = effect;
-        drawable.bbox = box;
-        memset(drawable.surfaces_dest, 0xff, sizeof(drawable.surfaces_dest));
-    }
-};
-
 /* @is_covered: in part, while the frame waits: then a clip waits, too */
 static void check(bool is_covered)
 {
@@ -35,8 +21,8 @@ static void check(bool is_covered)
     const std::vector<uint32_t> last_pixels(WIDTH * HEIGHT, 0x123456);
     TestVideo video(pixels.data(), box);
     TestFrame frame(1, last_pixels.data(), box);
-    Drawing cover(QXL_DRAW_BLACKNESS, QXL_EFFECT_OPAQUE, { 8, 8, 16, 16 });
-    Drawing inversion(QXL_DRAW_INVERS, QXL_EFFECT_BLEND, { 20, 20, 28, 28 });
+    TestDrawing cover(QXL_DRAW_BLACKNESS, QXL_EFFECT_OPAQUE, { 8, 8, 16, 16 });
+    TestDrawing inversion(QXL_DRAW_INVERS, QXL_EFFECT_BLEND, { 20, 20, 28, 28 });
     /* rectangles of the last clip */
     uint32_t num_rects = 1;
     unsigned num_copies = 0;

@@ -10,30 +10,40 @@
 
 #include "push-visibility.h"
 
-/* Draws a picture, on the screen. It stays where it is until it is released. */
-struct TestFrame
+/* Draws on the screen. It stays where it is until it is released. */
+struct TestDrawing
 {
-    QXLImage image = {};
     QXLDrawable drawable = {};
 
+    TestDrawing(uint8_t type, uint8_t effect, const QXLRect &box)
+    {
+        drawable.type = type;
+        drawable.effect = effect;
+        drawable.bbox = box;
+        memset(drawable.surfaces_dest, 0xff, sizeof(drawable.surfaces_dest));
+    }
+
+    TestDrawing(const TestDrawing &) = delete;
+};
+
+/* Draws a picture. */
+struct TestFrame: public TestDrawing
+{
+    QXLImage image = {};
+
     /* @id: of the picture, which is @pixels without a gap between lines */
-    TestFrame(uint64_t id, const uint32_t *pixels, const QXLRect &box)
+    TestFrame(uint64_t id, const uint32_t *pixels, const QXLRect &box):
+        TestDrawing(QXL_DRAW_COPY, QXL_EFFECT_OPAQUE, box)
     {
         image.descriptor.id = id;
         test_set_bitmap(&image, SPICE_BITMAP_FMT_RGBA, box.right - box.left, box.bottom - box.top,
                         (box.right - box.left) * 4, pixels);
-        drawable.type = QXL_DRAW_COPY;
-        drawable.effect = QXL_EFFECT_OPAQUE;
-        drawable.bbox = box;
         drawable.mm_time = 1;
         drawable.u.copy.src_bitmap = reinterpret_cast<uintptr_t>(&image);
         drawable.u.copy.src_area.right = image.bitmap.x;
         drawable.u.copy.src_area.bottom = image.bitmap.y;
         drawable.u.copy.rop_descriptor = SPICE_ROPD_OP_PUT;
-        memset(drawable.surfaces_dest, 0xff, sizeof(drawable.surfaces_dest));
     }
-
-    TestFrame(const TestFrame &) = delete;
 };
 
 /* It has to outlive the device. The server has to take whatever is drawn often for a video. */
